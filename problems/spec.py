@@ -1,0 +1,234 @@
+"""What a problem is: one declaration from which the page, the cases, the judge and the tests follow.
+
+The model is PyTorch's OpInfo: a problem says everything once. See `problems/rms_norm` for a complete
+example and README.md, "Adding a problem", for the way there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from problems.layouts import Layout, apply_layout
+
+Tensors = dict[str, torch.Tensor]
+Gradients = tuple[torch.Tensor, ...]
+Dims = Mapping[str, int]
+
+
+class Role(StrEnum):
+    """Why a tensor is handed to `backward`."""
+
+    GRAD_OUTPUT = "grad_output"
+    INPUT = "input"
+    SAVED = "saved"
+
+
+class Language(StrEnum):
+    """What a submission is written in."""
+
+    TRITON = "triton"
+    PYTORCH = "pytorch"
+
+    @property
+    def label(self) -> str:
+        return {"triton": "Triton", "pytorch": "PyTorch"}[self.value]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One argument of `backward`.
+
+    `shape` names dimensions of the problem, e.g. ``("M", "N")``; ``()`` is a 0-dimensional tensor.
+    """
+
+    name: str
+    dtype: torch.dtype
+    role: Role
+    shape: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class GradientSpec:
+    """One gradient that `backward` returns; `wrt` names the argument it is the gradient of.
+
+    A parameter whose value `backward` does not need (a bias) is not an argument, so `wrt` names an
+    input of `forward` all the same.
+    """
+
+    name: str
+    wrt: str
+    dtype: torch.dtype
+    shape: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs on which correctness is judged.
+
+    `values` picks one of the value distributions the problem's `sample` knows ("normal" always
+    exists). `layouts` gives some arguments another memory layout; the values stay the same, except
+    under `Layout.EXPANDED`, where every row is the first one. `why` is one sentence, shown with the
+    verdict.
+    """
+
+    name: str
+    dims: Dims
+    why: str
+    values: str = "normal"
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    public: bool = True
+
+    @property
+    def shape_label(self) -> str:
+        return " × ".join(f"{k}={v}" for k, v in self.dims.items())
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A shape on which time is measured, taken from a real model named in `model`."""
+
+    name: str
+    dims: Dims
+    model: str
+
+    @property
+    def shape_label(self) -> str:
+        return " × ".join(f"{k}={v}" for k, v in self.dims.items())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The least work a shape needs: bytes to and from main memory, and FLOPs by the unit doing them.
+
+    `matrix_flops` run on tensor cores (a CPU: its matrix multiply), `vector_flops` on the rest.
+    """
+
+    bytes: int
+    vector_flops: int = 0
+    matrix_flops: int = 0
+
+    @property
+    def arithmetic_intensity(self) -> float:
+        """FLOPs for each byte moved."""
+        return (self.vector_flops + self.matrix_flops) / self.bytes
+
+
+Tier = Literal["Warm-up", "Reductions", "Matrix products", "Losses"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A backward kernel to write.
+
+    The functions take tensors by the names of the specs and are generic in the floating dtype:
+
+    - `forward(**inputs)` returns the output; correct in float64.
+    - `saved(**inputs)` returns the tensors of role SAVED (empty when there are none).
+    - `closed_form(**arguments)` returns the gradients in the order of `gradients`. Proven against
+      float64 autograd by a test; submissions are graded against it in float64.
+    - `baseline(**arguments)` is the plain PyTorch backward: what one writes without a kernel, fed the
+      low-precision tensors themselves. Its error is the yardstick for the tolerance, its time the 1.0
+      of the speed-up.
+    - `sample(dims, values, generator)` returns float64 (or integer) tensors for every argument that is
+      not saved, plus those inputs of `forward` that `backward` does not need.
+    - `cost(dims)` is the roofline's numerator.
+    """
+
+    slug: str
+    title: str
+    summary: str
+    tier: Tier
+    tags: tuple[str, ...]
+    models: tuple[str, ...]
+    version: int
+    arguments: tuple[TensorSpec, ...]
+    gradients: tuple[GradientSpec, ...]
+    forward: Callable[..., torch.Tensor]
+    saved: Callable[..., Tensors]
+    closed_form: Callable[..., Gradients]
+    baseline: Callable[..., Gradients]
+    sample: Callable[[Dims, str, torch.Generator], Tensors]
+    cost: Callable[[Dims], Cost]
+    cases: tuple[Case, ...]
+    benchmarks: Mapping[str, tuple[Benchmark, ...]]
+    package: Path
+
+    @property
+    def url_slug(self) -> str:
+        return self.slug.replace("_", "-")
+
+    @property
+    def signature(self) -> str:
+        """``backward(grad_output, x, weight, rstd) -> dx, dweight``."""
+        names = ", ".join(a.name for a in self.arguments)
+        return f"backward({names}) -> {', '.join(g.name for g in self.gradients)}"
+
+    @cached_property
+    def text(self) -> Mapping[str, str]:
+        """Markdown of the page by section: statement, special, derivation, hints."""
+        return {p.stem: p.read_text(encoding="utf-8") for p in sorted(self.package.glob("*.md"))}
+
+    def starter(self, language: Language) -> str:
+        """The file a newcomer begins with: it runs, and fails with a helpful verdict."""
+        return (self.package / "starters" / f"{language}.py").read_text(encoding="utf-8")
+
+    def make_arguments(self, case: Case | Benchmark, seed: int) -> Tensors:
+        """The tensors of one call, by name in the order of the signature, in their declared dtypes.
+
+        Saved tensors come from the double-precision forward on the rounded inputs, then are rounded
+        themselves, as a training framework would hold them.
+        """
+        return self._sample(case, seed)[1]
+
+    def make_forward_inputs(self, case: Case | Benchmark, seed: int) -> Tensors:
+        """The float64 inputs of `forward` that belong to `make_arguments(case, seed)`."""
+        return self._sample(case, seed)[0]
+
+    def _sample(self, case: Case | Benchmark, seed: int) -> tuple[Tensors, Tensors]:
+        generator = torch.Generator().manual_seed(seed)
+        values = case.values if isinstance(case, Case) else "normal"
+        layouts = case.layouts if isinstance(case, Case) else {}
+        drawn = self.sample(case.dims, values, generator)
+        specs = {a.name: a for a in self.arguments}
+        given = {
+            name: apply_layout(
+                tensor.to(specs[name].dtype) if name in specs else tensor,
+                layouts.get(name, Layout.CONTIGUOUS),
+            )
+            for name, tensor in drawn.items()
+        }
+        inputs = {name: widen(t) for name, t in given.items() if name != "grad_output"}
+        saved = {
+            name: apply_layout(tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS))
+            for name, tensor in self.saved(**inputs).items()
+        }
+        everything = given | saved
+        return inputs, {a.name: everything[a.name] for a in self.arguments}
+
+    def gradient_shape(self, gradient: GradientSpec, dims: Dims) -> tuple[int, ...]:
+        return tuple(dims[d] for d in gradient.shape)
+
+    def output_bytes(self, dims: Dims) -> int:
+        """Bytes of all gradients of one call."""
+        return sum(
+            math.prod(self.gradient_shape(g, dims)) * g.dtype.itemsize for g in self.gradients
+        )
+
+    def reference(self, arguments: Tensors) -> Gradients:
+        """The closed form in float64 on exactly the tensors handed over."""
+        return self.closed_form(**{name: widen(t) for name, t in arguments.items()})
+
+
+def widen(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor` in float64 if it is floating, else itself; dense, so that no layout leaks further."""
+    return tensor.to(torch.float64).contiguous() if tensor.is_floating_point() else tensor

@@ -1,0 +1,65 @@
+"""Celery settings that both sides must agree on, read from the environment.
+
+`REDIS_URL` names the broker. Without it messages are files under `BACKPASS_DATA` (kombu's filesystem
+transport), which needs no server and is meant for one machine.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+# The longest a job may run before Celery kills the worker's process; everything inside is shorter.
+SOFT_TIME_LIMIT = 560
+HARD_TIME_LIMIT = 600
+VISIBILITY_TIMEOUT = 2 * HARD_TIME_LIMIT
+
+
+def data_directory() -> Path:
+    """Where an installation keeps its database and messages when it has no servers for them."""
+    return Path(os.environ.get("BACKPASS_DATA", ".data")).resolve()
+
+
+def celery_settings() -> dict[str, Any]:
+    """Settings for `Celery.conf.update`, as Celery's documentation recommends for long jobs."""
+    settings: dict[str, Any] = {
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "task_ignore_result": True,
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        "worker_prefetch_multiplier": 1,
+        "task_soft_time_limit": SOFT_TIME_LIMIT,
+        "task_time_limit": HARD_TIME_LIMIT,
+        "task_track_started": False,
+        "broker_connection_retry_on_startup": True,
+        "worker_send_task_events": False,
+        "worker_enable_remote_control": False,
+        "enable_utc": True,
+    }
+    redis_url = os.environ.get("REDIS_URL", "")
+    return settings | (_redis(redis_url) if redis_url else _files(data_directory() / "broker"))
+
+
+def _redis(url: str) -> dict[str, Any]:
+    return {
+        "broker_url": url,
+        "broker_transport_options": {"visibility_timeout": VISIBILITY_TIMEOUT},
+    }
+
+
+def _files(folder: Path) -> dict[str, Any]:
+    queue, control = folder / "queue", folder / "control"
+    for path in (queue, control):
+        path.mkdir(parents=True, exist_ok=True)
+    return {
+        "broker_url": "filesystem://",
+        "broker_transport_options": {
+            "data_folder_in": str(queue),
+            "data_folder_out": str(queue),
+            "control_folder": str(control),
+            "store_processed": False,
+            "polling_interval": 0.1,
+        },
+    }

@@ -1,0 +1,163 @@
+"""The verdict on a submission, as the runner makes it, the web stores it and the command line prints it.
+
+Dataclasses with `to_json`; the JSON is the stable form (`schema` says which). Times are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA = 1
+
+
+class Verdict(StrEnum):
+    """How judging ended."""
+
+    ACCEPTED = "accepted"
+    WRONG_GRADIENT = "wrong_gradient"
+    COMPILE_ERROR = "compile_error"
+    RUNTIME_ERROR = "runtime_error"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    INVALID_OUTPUT = "invalid_output"
+    JUDGE_FAILURE = "judge_failure"
+
+    @property
+    def label(self) -> str:
+        return self.value.replace("_", " ").capitalize()
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Where a gradient is wrong: share of wrong elements in each cell of a coarse grid, row by row.
+
+    The gradient is seen as a matrix (leading dimensions flattened); `extent` is that matrix's size.
+    """
+
+    rows: int
+    columns: int
+    extent: tuple[int, int]
+    wrong_share: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class WrongElement:
+    """One element beyond its allowance. Numbers are text, so that NaN and inf survive JSON."""
+
+    index: tuple[int, ...]
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One way of measuring an error, beside what it was allowed to be."""
+
+    name: str
+    error: float | None  # None: not finite
+    allowed: float
+
+    @property
+    def passed(self) -> bool:
+        return self.error is not None and self.error <= self.allowed
+
+
+@dataclass(frozen=True)
+class GradientReport:
+    """One gradient of one case."""
+
+    name: str
+    passed: bool
+    shape: tuple[int, ...]
+    dtype: str
+    measures: tuple[Measure, ...] = ()
+    error: float | None = None  # the worst measure's, by its share of the allowance
+    allowed: float | None = None
+    worst_measure: str = ""
+    wrong_count: int = 0
+    total: int = 0
+    first_wrong: WrongElement | None = None
+    heat_map: HeatMap | None = None
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """One case. Hidden cases carry no seed and no values."""
+
+    name: str
+    why: str
+    public: bool
+    dims: dict[str, int]
+    dtype: str
+    passed: bool
+    seed: int | None = None
+    gradients: tuple[GradientReport, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One benchmark shape, timed by the judge's clock."""
+
+    name: str
+    model: str
+    dims: dict[str, int]
+    median: float
+    quartiles: tuple[float, float]
+    calls: int
+    baseline: float
+    roofline: float
+    efficiency: float  # roofline / median
+    speedup: float  # baseline / median
+    reported: float  # the sandbox's own median, which must agree
+    uncertainty: float
+
+
+@dataclass(frozen=True)
+class SourceError:
+    """What the user's code raised, told with the user's own line numbers and without our paths."""
+
+    kind: str
+    message: str
+    traceback: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that judging found. `headline` is one sentence; `score` ranks, higher is better."""
+
+    verdict: Verdict
+    headline: str
+    problem: str
+    problem_version: int
+    hardware: str
+    language: str
+    mode: str
+    cases: tuple[CaseReport, ...] = ()
+    cases_total: int = 0
+    timings: tuple[Timing, ...] = ()
+    score: float | None = None
+    speedup: float | None = None
+    ranked: bool = False
+    not_ranked_because: str = ""
+    error: SourceError | None = None
+    output: str = ""  # what the submission printed, cut
+    environment: dict[str, str] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dict: enums as strings, tuples as lists."""
+        data: dict[str, Any] = _listed(asdict(self))
+        data["verdict"] = self.verdict.value
+        return data
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _listed(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_listed(v) for v in value]
+    return value
