@@ -1,0 +1,143 @@
+"""Cases that several problems share, so that every row-wise problem is asked the same questions."""
+
+from __future__ import annotations
+
+from problems.distributions import Values
+from problems.layouts import Layout
+from problems.spec import Case
+
+
+def row_wise_cases(inputs: tuple[str, ...], one_column: str = Values.NORMAL) -> tuple[Case, ...]:
+    """Cases for a problem over a matrix of M rows and N columns with an upstream gradient to match.
+
+    `inputs` names the arguments of shape (M, N) besides `grad_output`; some cases hand them over
+    non-contiguous. `one_column` is the distribution for N = 1, where a normalisation of normal values
+    would leave nothing but cancellation to compare.
+    """
+    return (
+        *_public(one_column),
+        *_hidden_shapes(one_column),
+        *_hidden_layouts(inputs),
+        *_hidden_values(),
+    )
+
+
+def _public(one_column: str) -> tuple[Case, ...]:
+    return (
+        Case("one_element", {"M": 1, "N": 1}, "The smallest input there is.", values=one_column),
+        Case("power_of_two", {"M": 16, "N": 128}, "Sizes that fill blocks exactly."),
+        Case(
+            "odd_sizes",
+            {"M": 17, "N": 257},
+            "Neither size is a multiple of a block, so the last block needs a mask.",
+        ),
+        Case(
+            "many_rows",
+            {"M": 300, "N": 64},
+            "More rows than one block of rows holds, so sums over rows cross programs.",
+        ),
+        Case(
+            "upstream_expanded",
+            {"M": 9, "N": 65},
+            "The upstream gradient has stride 0 along the rows, as the backward of a sum makes it.",
+            layouts={"grad_output": Layout.EXPANDED},
+        ),
+        Case(
+            "upstream_transposed",
+            {"M": 24, "N": 40},
+            "The upstream gradient lies transposed in memory.",
+            layouts={"grad_output": Layout.TRANSPOSED},
+        ),
+        Case(
+            "zero_upstream",
+            {"M": 3, "N": 33},
+            "A zero upstream gradient gives zero gradients, exactly.",
+            values=Values.ZERO_UPSTREAM,
+        ),
+    )
+
+
+def _hidden_shapes(one_column: str) -> tuple[Case, ...]:
+    return (
+        Case("one_row", {"M": 1, "N": 1000}, "A single row.", public=False),
+        Case("one_column", {"M": 37, "N": 1}, "A single column.", values=one_column, public=False),
+        Case(
+            "wide_rows",
+            {"M": 5, "N": 4097},
+            "Rows one element longer than a power of two.",
+            public=False,
+        ),
+        Case(
+            "many_odd_rows",
+            {"M": 261, "N": 48},
+            "Several blocks of rows, the last one partly filled.",
+            public=False,
+        ),
+    )
+
+
+def _hidden_layouts(inputs: tuple[str, ...]) -> tuple[Case, ...]:
+    named = " and ".join(inputs)
+    return (
+        Case(
+            "upstream_sliced",
+            {"M": 19, "N": 70},
+            "The upstream gradient is a slice of a wider buffer, as the backward of cat makes it.",
+            layouts={"grad_output": Layout.SLICED},
+            public=False,
+        ),
+        Case(
+            "inputs_transposed",
+            {"M": 21, "N": 45},
+            f"The saved {named} lie transposed in memory, the upstream gradient does not.",
+            layouts=dict.fromkeys(inputs, Layout.TRANSPOSED),
+            public=False,
+        ),
+        Case(
+            "inputs_sliced",
+            {"M": 13, "N": 90},
+            f"The saved {named} are slices of wider buffers; so is the upstream gradient.",
+            layouts=dict.fromkeys(("grad_output", *inputs), Layout.SLICED),
+            public=False,
+        ),
+    )
+
+
+def _hidden_values() -> tuple[Case, ...]:
+    return (
+        Case(
+            "one_hot_upstream",
+            {"M": 7, "N": 50},
+            "One single element of the upstream gradient is not zero.",
+            values=Values.ONE_HOT_UPSTREAM,
+            public=False,
+        ),
+        Case(
+            "large_magnitudes",
+            {"M": 11, "N": 130},
+            "Values around 10⁴, whose squares no 16-bit float but bfloat16 holds.",
+            values=Values.LARGE,
+            public=False,
+        ),
+        Case(
+            "tiny_magnitudes",
+            {"M": 12, "N": 129},
+            "Activations around 10⁻⁶ and upstream gradients around 10⁻⁸.",
+            values=Values.TINY,
+            public=False,
+        ),
+        Case(
+            "ties",
+            {"M": 15, "N": 63},
+            "Many equal values, exact zeros among them.",
+            values=Values.TIES,
+            public=False,
+        ),
+        Case(
+            "constant_rows",
+            {"M": 10, "N": 36},
+            "Every row repeats one value.",
+            values=Values.CONSTANT_ROWS,
+            public=False,
+        ),
+    )

@@ -1,0 +1,166 @@
+"""RMSNorm's backward: a gradient along the rows and one across them, from one read of the data.
+
+Forward: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019 (arXiv:1910.07467). The
+gradient is derived in derivation.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from problems import distributions as draw
+from problems.cases import row_wise_cases
+from problems.spec import (
+    Benchmark,
+    Case,
+    Cost,
+    Dims,
+    Gradients,
+    GradientSpec,
+    Problem,
+    Role,
+    Tensors,
+    TensorSpec,
+)
+
+EPS = 1e-6  # part of forward only: backward is handed rstd
+ALIGNED_UPSTREAM = "aligned_upstream"  # the upstream gradient follows x
+NEAR_EPS = "near_eps"  # x around sqrt(EPS), so that mean square and EPS weigh the same
+
+
+def forward(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """`y = x * rstd * weight`, row by row; x is (M, N), weight (N,)."""
+    return x * _rstd(x)[:, None] * weight
+
+
+def saved(x: torch.Tensor, weight: torch.Tensor) -> Tensors:  # noqa: ARG001
+    """The reciprocal root mean square of each row, (M,)."""
+    return {"rstd": _rstd(x)}
+
+
+def closed_form(
+    grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> Gradients:
+    """`dx = rstd * (g - x_hat * mean(g * x_hat))` with `g = grad_output * weight`; and dweight."""
+    r = rstd[:, None]
+    x_hat = x * r
+    g = grad_output * weight
+    dx = r * (g - x_hat * (g * x_hat).mean(dim=1, keepdim=True))
+    dweight = (grad_output * x_hat).sum(dim=0)
+    return dx, dweight
+
+
+def baseline(
+    grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> Gradients:
+    """The same in float32 on bfloat16 tensors: dx in x's dtype, dweight in float32."""
+    dx, dweight = closed_form(grad_output.float(), x.float(), weight.float(), rstd)
+    return dx.to(x.dtype), dweight
+
+
+def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
+    """x, weight and grad_output in float64; besides the common distributions the two named above."""
+    shape = (dims["M"], dims["N"])
+    common = draw.Values.NORMAL if values in (ALIGNED_UPSTREAM, NEAR_EPS) else values
+    x = draw.activation(shape, common, generator)
+    weight = draw.weight((dims["N"],), generator)
+    grad_output = draw.upstream(shape, common, generator)
+    if values == NEAR_EPS:
+        x = x * EPS**0.5
+    if values == ALIGNED_UPSTREAM:
+        grad_output = x + 0.25 * grad_output
+    return {"x": x, "weight": weight, "grad_output": grad_output}
+
+
+def cost(dims: Dims) -> Cost:
+    """Three matrices of M·N bfloat16 move; nine FLOPs are needed for each element.
+
+    The nine: g = dy·w (1), x̂ = x·r (1), the row's dot product (2), g − x̂·c (2), ·r (1), and dweight's
+    product and addition (2).
+    """
+    M, N = dims["M"], dims["N"]
+    matrices = 3 * M * N * 2  # grad_output and x are read, dx is written
+    vectors = M * 4 + N * (2 + 4)  # rstd and weight are read, dweight is written
+    return Cost(bytes=matrices + vectors, vector_flops=9 * M * N)
+
+
+def _rstd(x: torch.Tensor) -> torch.Tensor:
+    return torch.rsqrt(x.square().mean(dim=1) + EPS)
+
+
+OWN_CASES = (
+    Case(
+        "aligned_upstream",
+        {"M": 14, "N": 200},
+        "The upstream gradient follows x, so the term through rstd is as large as the direct one.",
+        values=ALIGNED_UPSTREAM,
+        public=False,
+    ),
+    Case(
+        "near_eps",
+        {"M": 9, "N": 72},
+        "The mean square of each row is about ε, so rstd is not the reciprocal norm of the row.",
+        values=NEAR_EPS,
+        public=False,
+    ),
+)
+
+PROBLEM = Problem(
+    slug="rms_norm",
+    title="RMSNorm",
+    summary="Two gradients from one read: one reduces along the rows, the other across them.",
+    tier="Reductions",
+    tags=("normalisation", "row reduction", "column reduction"),
+    models=("Llama 3", "DeepSeek-V3", "Qwen3"),
+    version=1,
+    arguments=(
+        TensorSpec(
+            "grad_output",
+            torch.bfloat16,
+            Role.GRAD_OUTPUT,
+            ("M", "N"),
+            "gradient of the loss w.r.t. y",
+        ),
+        TensorSpec("x", torch.bfloat16, Role.INPUT, ("M", "N"), "the input of forward"),
+        TensorSpec(
+            "weight", torch.bfloat16, Role.INPUT, ("N",), "the learned scale of each column"
+        ),
+        TensorSpec(
+            "rstd",
+            torch.float32,
+            Role.SAVED,
+            ("M",),
+            "1 / root mean square of each row, from forward",
+        ),
+    ),
+    gradients=(
+        GradientSpec("dx", "x", torch.bfloat16, ("M", "N"), "gradient of the loss w.r.t. x"),
+        GradientSpec(
+            "dweight",
+            "weight",
+            torch.float32,
+            ("N",),
+            "gradient w.r.t. weight, summed over all rows",
+        ),
+    ),
+    forward=forward,
+    saved=saved,
+    closed_form=closed_form,
+    baseline=baseline,
+    sample=sample,
+    cost=cost,
+    cases=(*row_wise_cases(inputs=("x",), one_column=NEAR_EPS), *OWN_CASES),
+    benchmarks={
+        "cpu": (
+            Benchmark("llama-3-8b", {"M": 2048, "N": 4096}, "Llama-3-8B, 2048 tokens"),
+            Benchmark("deepseek-v3", {"M": 1024, "N": 7168}, "DeepSeek-V3, 1024 tokens"),
+        ),
+        "gpu": (
+            Benchmark("llama-3-8b", {"M": 8192, "N": 4096}, "Llama-3-8B, 8192 tokens"),
+            Benchmark("deepseek-v3", {"M": 16384, "N": 7168}, "DeepSeek-V3, 16384 tokens"),
+        ),
+    },
+    package=Path(__file__).parent,
+)
