@@ -1,0 +1,36 @@
+// On every page: htmx with nothing it could evaluate, the theme switch, and small comforts.
+
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { watchSubmitForm } from "./submit.js";
+import { splitters } from "./split.js";
+import { tabs } from "./tabs.js";
+import { themeSwitch } from "./toggle.js";
+
+Object.assign(htmx.config, {
+  allowEval: false,
+  allowScriptTags: false,
+  includeIndicatorStyles: false,
+  historyCacheSize: 0,
+  selfRequestsOnly: true,
+  scrollIntoViewOnBoost: false,
+  timeout: 20_000,
+});
+
+// Answers that carry a readable fragment are shown even when they are refusals (a form error, a limit);
+// everything else is told by submit.js.
+htmx.config.responseHandling = [
+  { code: "204", swap: false },
+  { code: "[23]..", swap: true },
+  { code: "4(?:00|09|13|22|29)", swap: true, error: true },
+  { code: "...", swap: false, error: true },
+];
+
+function start() {
+  themeSwitch();
+  splitters();
+  tabs();
+  watchSubmitForm(htmx);
+}
+
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+else start();

@@ -1,0 +1,44 @@
+"""Where each user stands on each problem and hardware."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from web.submissions.models import Submission
+
+
+class Standing(models.Model):
+    """A user's best accepted submission for a problem on one kind of hardware.
+
+    `timings` is a list of {name, median, speedup, efficiency}, one for each benchmark shape; seconds.
+    """
+
+    problem = models.CharField(max_length=64)
+    hardware = models.CharField(max_length=32)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="standings")
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="+")
+    problem_version = models.PositiveIntegerField()
+    language = models.CharField(max_length=32)
+    score = models.FloatField(null=True, blank=True)
+    speedup = models.FloatField(null=True, blank=True)
+    timings = models.JSONField(default=list, blank=True)
+    achieved_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["problem", "hardware", "-score"], name="standing_by_score"),
+            models.Index(fields=["problem", "hardware", "achieved_at"], name="standing_by_time"),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["problem", "hardware", "user"], name="standing_once"),
+            models.CheckConstraint(
+                condition=Q(score__isnull=True) | Q(score__gt=0), name="standing_score_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} on {self.problem}, {self.hardware}"

@@ -1,0 +1,1 @@
+"""Problems as pages: the catalogue, statements, reference solutions."""

@@ -1,0 +1,51 @@
+"""The Celery application of the web side. It keeps no state: the database does.
+
+Three kinds of process use it:
+
+- web servers send jobs to the queues of runners (`web.submissions.dispatch`);
+- `celery -A web.celery worker -Q results -P solo` records what runners say. One such process is enough
+  for thousands of submissions an hour, and with SQLite it is also the most that makes sense;
+- `celery -A web.celery beat` asks that worker to sweep every ten seconds. It is a process of its own
+  (exactly one for a site) in every installation, so that a busy or restarting worker never delays the
+  clock. Its schedule file lies in BACKPASS_DATA.
+"""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+from wire.broker import celery_settings, data_directory
+from wire.messages import RESULTS_QUEUE
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
+
+SWEEP_TASK = "web.sweep"
+SWEEP_SECONDS = 10.0
+# A request waits at most this long for a broker that does not answer; the sweeper tries again.
+BROKER_CONNECT_SECONDS = 3
+
+app = Celery("web")
+app.conf.update(celery_settings())
+app.conf.update(
+    imports=["web.tasks"],
+    worker_concurrency=1,
+    worker_hijack_root_logger=False,
+    broker_connection_timeout=BROKER_CONNECT_SECONDS,
+    beat_schedule_filename=str(data_directory() / "beat-schedule"),
+    beat_schedule={
+        "sweep": {
+            "task": SWEEP_TASK,
+            "schedule": SWEEP_SECONDS,
+            # After a pause of the worker the runners' news come first: a sweep that waited would take
+            # attempts for lost whose beats only lie behind it in the queue.
+            "options": {"queue": RESULTS_QUEUE, "expires": SWEEP_SECONDS},
+        },
+    },
+)
+if app.conf.broker_url.startswith(("redis://", "rediss://")):
+    app.conf.broker_transport_options = {
+        **app.conf.broker_transport_options,
+        "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+    }

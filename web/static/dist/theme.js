@@ -1,0 +1,1 @@
+(()=>{var s=document.documentElement;s.classList.add("js");try{let t=localStorage.getItem("backpass.theme");(t==="light"||t==="dark")&&(s.dataset.theme=t);for(let o of["columns","rows"]){let e=Number(localStorage.getItem(`backpass.split.${o}`));e>=20&&e<=80&&s.style.setProperty(`--split-${o}`,`${e}%`)}}catch{}})();

@@ -1,0 +1,17 @@
+"""Every address of the site."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+from web.health import healthz
+
+urlpatterns = [
+    path("", include("web.catalogue.urls")),
+    path("", include("web.submissions.urls")),
+    path("", include("web.boards.urls")),
+    path("accounts/", include("allauth.account.urls")),
+    path("admin/", admin.site.urls),
+    path("healthz", healthz, name="healthz"),
+]
