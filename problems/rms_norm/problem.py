@@ -154,8 +154,8 @@ PROBLEM = Problem(
     cases=(*row_wise_cases(inputs=("x",), one_column=NEAR_EPS), *OWN_CASES),
     benchmarks={
         "cpu": (
-            Benchmark("llama-3-8b", {"M": 2048, "N": 4096}, "Llama-3-8B, 2048 tokens"),
-            Benchmark("deepseek-v3", {"M": 1024, "N": 7168}, "DeepSeek-V3, 1024 tokens"),
+            Benchmark("llama-3-8b", {"M": 1024, "N": 4096}, "Llama-3-8B, 1024 tokens"),
+            Benchmark("deepseek-v3", {"M": 512, "N": 7168}, "DeepSeek-V3, 512 tokens"),
         ),
         "gpu": (
             Benchmark("llama-3-8b", {"M": 8192, "N": 4096}, "Llama-3-8B, 8192 tokens"),

@@ -1,0 +1,1 @@
+"""Squared ReLU, backward."""
