@@ -1,0 +1,1 @@
+"""The gated linear unit with SiLU, backward."""
