@@ -57,7 +57,7 @@ def baseline(
 ) -> Gradients:
     """The same in float32 on bfloat16 tensors: dx in x's dtype, dweight in float32."""
     dx, dweight = closed_form(grad_output.float(), x.float(), weight.float(), rstd)
-    return dx.to(x.dtype), dweight
+    return dx.to(x.dtype, memory_format=torch.contiguous_format), dweight
 
 
 def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:

@@ -19,4 +19,4 @@ def backward(grad_output, x, weight, rstd):
     # TODO: rstd depends on the whole row, so dx has a second term.
     dx = r * dy * weight.float()
     dweight = (dy * x_hat).sum(dim=0)
-    return dx.to(x.dtype), dweight
+    return dx.to(x.dtype).contiguous(), dweight

@@ -1,0 +1,1 @@
+"""Cross-entropy of a softmax over the vocabulary, backward."""
