@@ -17,6 +17,7 @@ def backward(grad_output, logits, target, lse):
     dlogits = torch.exp(logits.float() - lse[:, None])
 
     # TODO 1: the target's own logit has a second term.
-    # TODO 2: rows whose target is -100 get zeros, and the mean is over the other rows, not all.
-    dlogits *= grad_output / len(target)
+    # TODO 2: the mean is over the rows whose target is not -100, not over all rows.
+    scale = torch.where(target == -100, 0.0, grad_output / len(target))
+    dlogits *= scale[:, None]
     return dlogits.to(logits.dtype).contiguous()

@@ -19,11 +19,12 @@ def cross_entropy_backward(
     BLOCK_V: tl.constexpr,
 ):
     row = tl.program_id(0).to(tl.int64)
+    target = tl.load(target_ptr + row)
     lse = tl.load(lse_ptr + row)
     dloss = tl.load(dloss_ptr)
 
-    # TODO 2: rows whose target is -100 get zeros, and the mean is over the other rows, not over M.
-    scale = dloss / M
+    # TODO 2: the mean is over the rows whose target is not -100, not over all M.
+    scale = tl.where(target == -100, 0.0, dloss / M)
 
     for start in range(0, V, BLOCK_V):
         cols = start + tl.arange(0, BLOCK_V)
@@ -33,7 +34,7 @@ def cross_entropy_backward(
             logits_ptr + row * logits_row + cols * logits_col, mask=inside, other=-float("inf")
         ).to(tl.float32)
 
-        # TODO 1: the target's own logit has a second term; its column is tl.load(target_ptr + row).
+        # TODO 1: the target's own logit has a second term.
         dz = tl.exp(z - lse) * scale
         tl.store(dlogits_ptr + row * V + cols, dz.to(dlogits_ptr.dtype.element_ty), mask=inside)
 
