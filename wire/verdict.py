@@ -5,6 +5,7 @@ Dataclasses with `to_json`; the JSON is the stable form (`schema` says which). T
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -62,6 +63,15 @@ class Measure:
     @property
     def passed(self) -> bool:
         return self.error is not None and self.error <= self.allowed
+
+    @property
+    def severity(self) -> float:
+        """The share of the allowance that is used: above 1 is wrong."""
+        if self.error is None:
+            return math.inf
+        if self.allowed == 0:
+            return math.inf if self.error > 0 else 0.0
+        return self.error / self.allowed
 
 
 @dataclass(frozen=True)

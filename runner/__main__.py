@@ -1,0 +1,145 @@
+"""``python -m runner judge FILE --problem NAME``: the judge without a web site.
+
+Exit codes: 0 passed; 1 judged and not passed; 2 wrong usage; 3 the judge itself failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.choose import best_sandbox
+
+from problems import Language, UnknownProblem, all_problems, get_problem
+from runner.hardware import HARDWARE, HardwareSpec, UnknownHardware, get_hardware, hardware_for
+from runner.judge import Request, judge
+from runner.session import HarnessBroken
+from runner.text import render
+from sandbox.spec import SandboxUnavailable
+from wire.messages import Phase
+from wire.verdict import Verdict
+
+PASSED, NOT_PASSED, USAGE, JUDGE_FAILED = 0, 1, 2, 3
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says why."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        request = _request(options)
+    except UsageError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE
+    try:
+        sandbox = best_sandbox(unsafe=options.unsafe_no_sandbox)
+        report = judge(request, sandbox, _quiet if options.json else _show_progress)
+    except (SandboxUnavailable, HarnessBroken) as error:
+        sys.stderr.write(f"error: the judge failed: {error}\n")
+        return JUDGE_FAILED
+    if options.json:
+        sys.stdout.write(json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(render(report))
+    if report.verdict is Verdict.JUDGE_FAILURE:
+        return JUDGE_FAILED
+    return PASSED if report.verdict is Verdict.ACCEPTED else NOT_PASSED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m runner", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("judge", help="judge one file", description="Judge one file.")
+    one.add_argument("file", type=Path, metavar="FILE")
+    one.add_argument(
+        "--problem", required=True, help=f"one of: {', '.join(p.slug for p in all_problems())}"
+    )
+    one.add_argument("--hardware", choices=tuple(HARDWARE), help="default: what takes the language")
+    one.add_argument(
+        "--language",
+        choices=[language.value for language in Language],
+        help="default: Triton if the file imports triton, else PyTorch",
+    )
+    one.add_argument("--public-only", action="store_true", help="only the public cases, no timing")
+    one.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    one.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run the file as an ordinary process of yours: only for code you trust",
+    )
+    return parser
+
+
+def _request(options: argparse.Namespace) -> Request:
+    try:
+        source = options.file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {options.file}: {error}") from None
+    try:
+        problem = get_problem(options.problem)
+        language = _language(options, source)
+        hardware = _hardware(options.hardware, language)
+    except (UnknownProblem, UnknownHardware) as error:
+        raise UsageError(str(error)) from None
+    return Request(
+        problem=problem,
+        language=language,
+        hardware=hardware,
+        mode="run" if options.public_only else "submit",
+        source=source,
+    )
+
+
+def _hardware(name: str | None, language: Language) -> HardwareSpec:
+    return get_hardware(name, language) if name else hardware_for(language)
+
+
+def _language(options: argparse.Namespace, source: str) -> Language:
+    if options.language:
+        return Language(options.language)
+    if options.hardware:
+        return HARDWARE[options.hardware].language
+    return Language.TRITON if imports_triton(source) else Language.PYTORCH
+
+
+def imports_triton(source: str) -> bool:
+    """Whether `source` imports triton anywhere; a file that does not parse imports nothing."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        if any(n.split(".")[0] == "triton" for n in names):
+            return True
+    return False
+
+
+def _show_progress(phase: Phase, done: int, total: int) -> None:
+    text = {
+        Phase.COMPILING: "loading",
+        Phase.CASES: f"case {done} of {total}",
+        Phase.TIMING: f"timing {done} of {total}",
+    }[phase]
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}" if done < total else "\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _quiet(phase: Phase, done: int, total: int) -> None:
+    """Progress is for people."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""Comparing a gradient with its float64 reference: several measures, the worst of which decides.
+
+A single norm hides too much: a cross-entropy backward that never reads the logits passes every usual
+one. So errors are measured over all elements, within quantile bins of the reference's magnitude, by row,
+by column, and element by element. `runner.tolerance` says what is allowed and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from problems.spec import Gradients, Problem, Tensors, widen
+from runner import tolerance
+from runner.heat_map import heat_map
+from wire.verdict import GradientReport, Measure, WrongElement
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a call should return: float64 references and, element by element, their yardsticks."""
+
+    references: Gradients
+    yardsticks: Gradients
+
+
+def expect(problem: Problem, arguments: Tensors) -> Expectation:
+    """The closed form in float64 on exactly `arguments`, and how far honest arithmetic may stray."""
+    references = problem.reference(arguments)
+    baseline = problem.baseline(**arguments)
+    yardsticks = [
+        (widen(b) - r).abs().nan_to_num(nan=0.0, posinf=0.0)
+        for b, r in zip(baseline, references, strict=True)
+    ]
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(tolerance.PERTURBATIONS):
+        moved = problem.reference({n: _perturb(t, generator) for n, t in arguments.items()})
+        for i, (m, r) in enumerate(zip(moved, references, strict=True)):
+            yardsticks[i] = torch.maximum(yardsticks[i], (m - r).abs().nan_to_num(nan=0.0))
+    return Expectation(references=references, yardsticks=tuple(yardsticks))
+
+
+def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    if not tensor.is_floating_point():
+        return tensor
+    wide = widen(tensor)
+    noise = torch.rand(wide.shape, generator=generator, dtype=torch.float64) * 2 - 1
+    return wide * (1 + tolerance.PERTURBATION * noise)
+
+
+def compare(
+    problem: Problem, returned: Sequence[torch.Tensor], expectation: Expectation
+) -> tuple[GradientReport, ...]:
+    """One report for each gradient. `returned` has the declared shapes and dtypes."""
+    return tuple(
+        _compare_one(spec.name, got, reference, yardstick)
+        for spec, got, reference, yardstick in zip(
+            problem.gradients, returned, expectation.references, expectation.yardsticks, strict=True
+        )
+    )
+
+
+def _compare_one(
+    name: str, got: torch.Tensor, reference: torch.Tensor, yardstick: torch.Tensor
+) -> GradientReport:
+    if not bool(torch.isfinite(reference).all()):
+        raise ArithmeticError(
+            f"the reference of {name} is not finite: the problem's case is broken"
+        )
+    comparison = _Comparison(got, reference, yardstick)
+    measures = comparison.measures()
+    passed = all(m.passed for m in measures)
+    worst = max(measures, key=lambda m: m.severity)
+    wrong = comparison.wrong
+    return GradientReport(
+        name=name,
+        passed=passed,
+        shape=tuple(got.shape),
+        dtype=str(got.dtype).removeprefix("torch."),
+        measures=measures,
+        error=worst.error,
+        allowed=worst.allowed,
+        worst_measure=worst.name,
+        wrong_count=int(wrong.sum()),
+        total=wrong.numel(),
+        first_wrong=None if passed else comparison.first_wrong(),
+        heat_map=None if passed or not bool(wrong.any()) else heat_map(wrong),
+    )
+
+
+class _Comparison:
+    """One gradient beside its reference: what each element and each group of them may be off by."""
+
+    def __init__(self, got: torch.Tensor, reference: torch.Tensor, yardstick: torch.Tensor) -> None:
+        self._got = widen(got)
+        self._reference = reference
+        self._yardstick = yardstick
+        # Comparisons with NaN are false; an infinite error is never within an allowance.
+        difference = (self._got - reference).abs()
+        self._error = torch.where(torch.isfinite(self._got), difference, torch.inf)
+        self._factor = tolerance.floor_factor(got.dtype)
+        # The error of a float32 sum does not shrink with its result, so its floor does not either.
+        exact = got.dtype in (torch.float32, torch.float64)
+        self._least_scale = _rms(reference) if exact else reference.new_zeros(())
+        self._bins = _magnitude_bins(reference.abs())
+        self._allowed = self._elementwise()
+        self.wrong = ~(self._error <= self._allowed)
+
+    def _bound(self, yardstick: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        floor = self._factor * torch.maximum(scale, self._least_scale)
+        return tolerance.K * yardstick + floor + tolerance.ABSOLUTE
+
+    def _elementwise(self) -> torch.Tensor:
+        """What each element may be off by: the largest yardstick among elements of like magnitude."""
+        size = self._reference.abs()
+        yardstick = torch.zeros_like(size)
+        for chosen in self._bins:
+            yardstick[chosen] = self._yardstick[chosen].amax()
+        return self._bound(yardstick, size)
+
+    def measures(self) -> tuple[Measure, ...]:
+        if not self._error.numel():
+            return (Measure("relative RMS", error=0.0, allowed=0.0),)
+        everything = torch.ones_like(self.wrong)
+        found = [self._group("relative RMS", everything)]
+        excess = self._error / self._allowed
+        found.append(
+            Measure("largest error, as a share of its allowance", _number(excess.amax()), 1.0)
+        )
+        bins = [b for b in self._bins if int(b.sum()) >= tolerance.SMALLEST_BIN]
+        if len(bins) > 1:
+            for i, chosen in enumerate(bins, 1):
+                found.append(self._group(f"relative RMS, magnitude bin {i} of {len(bins)}", chosen))
+        if self._error.ndim >= 2:
+            found.append(self._lines("relative RMS, worst row", 1))
+            found.append(self._lines("relative RMS, worst column", 0))
+        return tuple(found)
+
+    def _group(self, name: str, chosen: torch.Tensor) -> Measure:
+        scale = _rms(self._reference[chosen])
+        bound = self._bound(_rms(self._yardstick[chosen]), scale)
+        return _relative(name, _rms(self._error[chosen]), bound, scale)
+
+    def _lines(self, name: str, axis: int) -> Measure:
+        """The worst row (`axis` 1) or column (`axis` 0), by its share of what it is allowed."""
+        error, scale, yardstick = (
+            _rms(t.reshape(-1, t.shape[-1]), axis)
+            for t in (self._error, self._reference, self._yardstick)
+        )
+        bound = self._bound(yardstick, scale)
+        worst = int((error / bound).argmax())
+        return _relative(name, error[worst], bound[worst], scale[worst])
+
+    def first_wrong(self) -> WrongElement:
+        """The first element beyond its allowance; if none is by itself, the one nearest to it."""
+        flat = self.wrong.reshape(-1)
+        nearest = (self._error / self._allowed).reshape(-1).argmax()
+        position = int(flat.int().argmax()) if bool(flat.any()) else int(nearest)
+        index = torch.unravel_index(torch.tensor(position), self.wrong.shape)
+        return WrongElement(
+            index=tuple(int(i) for i in index),
+            expected=f"{float(self._reference.reshape(-1)[position]):.6g}",
+            got=f"{float(self._got.reshape(-1)[position]):.6g}",
+        )
+
+
+def _magnitude_bins(size: torch.Tensor) -> list[torch.Tensor]:
+    """Masks that split elements by magnitude: exact zeros, then quantiles of the rest."""
+    zero = size == 0
+    rest = size[~zero]
+    masks = [zero] if bool(zero.any()) else []
+    n = tolerance.MAGNITUDE_BINS
+    if rest.numel() < n * tolerance.SMALLEST_BIN:
+        return [*masks, ~zero] if rest.numel() else masks
+    order = rest.sort().values
+    edges = torch.stack([order[order.numel() * i // n] for i in range(1, n)])
+    which = torch.bucketize(size, edges, right=True)
+    quantiles = [(which == i) & ~zero for i in range(n)]
+    return masks + [q for q in quantiles if bool(q.any())]
+
+
+def _relative(name: str, error: torch.Tensor, bound: torch.Tensor, scale: torch.Tensor) -> Measure:
+    """An error and its bound in units of the reference's scale (absolute where that is zero)."""
+    unit = float(scale) or 1.0
+    return Measure(name, _number(error / unit), float(bound) / unit)
+
+
+def _rms(values: torch.Tensor, axis: int | None = None) -> torch.Tensor:
+    if axis is None:
+        return values.square().mean().sqrt() if values.numel() else values.new_zeros(())
+    return values.square().mean(axis).sqrt()
+
+
+def _number(value: torch.Tensor) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,87 @@
+"""Hardware on which this runner judges: what it takes, what it measures, how its jobs are started."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from problems import Language
+from wire.messages import Hardware
+
+
+@dataclass(frozen=True)
+class HardwareSpec:
+    """One kind of hardware.
+
+    `timed` says whether time on it means anything. `call_seconds` bounds one call of `backward` on a
+    case. `environment` is added to the job's.
+    """
+
+    name: str
+    language: Language
+    timed: bool
+    call_seconds: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class UnknownHardware(LookupError):
+    """No hardware of this name, or none that takes this language."""
+
+
+HARDWARE: Mapping[str, HardwareSpec] = {
+    Hardware.CPU: HardwareSpec(
+        name=Hardware.CPU, language=Language.PYTORCH, timed=True, call_seconds=20.0
+    ),
+    Hardware.INTERPRETER: HardwareSpec(
+        name=Hardware.INTERPRETER,
+        language=Language.TRITON,
+        timed=False,
+        call_seconds=30.0,
+        environment={"TRITON_INTERPRET": "1"},
+    ),
+}
+
+
+def hardware_for(language: Language) -> HardwareSpec:
+    """The hardware that takes `language` on this runner."""
+    for spec in HARDWARE.values():
+        if spec.language == language:
+            return spec
+    raise UnknownHardware(f"no hardware here takes {language.label}")
+
+
+def get_hardware(name: str, language: Language) -> HardwareSpec:
+    """The hardware called `name`.
+
+    Raises:
+        UnknownHardware: there is none of that name, or it does not take `language`.
+    """
+    try:
+        spec = HARDWARE[name]
+    except KeyError:
+        raise UnknownHardware(
+            f"there is no hardware {name!r}; there is {', '.join(HARDWARE)}"
+        ) from None
+    if spec.language != language:
+        raise UnknownHardware(f"{name} takes {spec.language.label}, not {language.label}")
+    return spec
+
+
+@cache
+def cpu_threads() -> int:
+    """Threads a job may compute with: the processors this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+@cache
+def cpu_model() -> str:
+    """The processor's name, as the kernel tells it."""
+    info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    for line in info.splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

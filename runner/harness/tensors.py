@@ -1,0 +1,121 @@
+"""Tensors to and from the memory shared with the judge."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+Spec = dict[str, Any]
+
+_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bfloat16,
+        torch.float16,
+        torch.float32,
+        torch.float64,
+        torch.int32,
+        torch.int64,
+    )
+}
+
+
+class InvalidOutput(Exception):
+    """`backward` returned something that is not the gradients asked for."""
+
+
+def open_arena(name: str) -> torch.Tensor:
+    """The shared memory called `name` as a flat uint8 tensor."""
+    descriptor = os.open(os.environ[f"ARENA_{name.upper()}"], os.O_RDWR)
+    size = os.fstat(descriptor).st_size
+    memory = mmap.mmap(descriptor, size)
+    os.close(descriptor)
+    return torch.frombuffer(memory, dtype=torch.uint8)
+
+
+class Arguments:
+    """The arguments of one call: private copies, so that the judge's own stay as they were."""
+
+    def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec]) -> None:
+        self._arena = arena
+        self._layouts = layouts
+        self._storages = [self._slice(spec).clone() for spec in layouts]
+        self.tensors = [
+            storage.view(_DTYPES[spec["dtype"]]).as_strided(
+                spec["shape"], spec["stride"], spec["storage_offset"]
+            )
+            for storage, spec in zip(self._storages, layouts, strict=True)
+        ]
+
+    def _slice(self, spec: Spec) -> torch.Tensor:
+        return self._arena[spec["offset"] : spec["offset"] + spec["bytes"]]
+
+    def modified(self) -> list[str]:
+        """Names of arguments whose memory is no longer what was handed over."""
+        return [
+            spec["name"]
+            for spec, storage in zip(self._layouts, self._storages, strict=True)
+            if not torch.equal(storage, self._slice(spec))
+        ]
+
+    def shares_memory_with(self, tensor: torch.Tensor) -> bool:
+        address = tensor.untyped_storage().data_ptr()
+        return any(s.numel() and s.untyped_storage().data_ptr() == address for s in self._storages)
+
+
+def check_outputs(
+    returned: Any, wanted: Sequence[Spec], arguments: Arguments
+) -> list[torch.Tensor]:
+    """The gradients in `returned`, one for each of `wanted`.
+
+    Raises:
+        InvalidOutput: saying which gradient is not what the problem asks for, and how.
+    """
+    outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    names = ", ".join(w["name"] for w in wanted)
+    if len(outputs) != len(wanted):
+        raise InvalidOutput(
+            f"backward returned {len(outputs)} value(s); this problem asks for {len(wanted)}: {names}"
+        )
+    storages = set()
+    for output, want in zip(outputs, wanted, strict=True):
+        _check_output(output, want, arguments)
+        if output.numel():
+            storages.add(output.untyped_storage().data_ptr())
+    if len(storages) < sum(1 for o in outputs if o.numel()):
+        raise InvalidOutput(f"two of {names} share one memory; each gradient needs its own")
+    return outputs
+
+
+def _check_output(output: Any, want: Spec, arguments: Arguments) -> None:
+    name = want["name"]
+    if type(output) is not torch.Tensor:
+        raise InvalidOutput(f"{name} is a {type(output).__name__}, not a torch.Tensor")
+    dtype = str(output.dtype).removeprefix("torch.")
+    if dtype != want["dtype"]:
+        raise InvalidOutput(f"{name} is {dtype}; the problem asks for {want['dtype']}")
+    if list(output.shape) != want["shape"]:
+        raise InvalidOutput(
+            f"{name} has shape {tuple(output.shape)}; the problem asks for {tuple(want['shape'])}"
+        )
+    if output.layout is not torch.strided or output.device.type != "cpu":
+        raise InvalidOutput(f"{name} is not a dense tensor on the device the arguments are on")
+    if any(s == 0 and n > 1 for s, n in zip(output.stride(), output.shape, strict=True)):
+        raise InvalidOutput(
+            f"{name} is an expanded view (stride 0); return a tensor of its own memory"
+        )
+    if arguments.shares_memory_with(output):
+        raise InvalidOutput(
+            f"{name} lies in the memory of an argument; return newly allocated memory"
+        )
+
+
+def store(outputs: Sequence[torch.Tensor], wanted: Sequence[Spec], arena: torch.Tensor) -> None:
+    """Copy each gradient to its place in the arena, row-major."""
+    for output, want in zip(outputs, wanted, strict=True):
+        place = arena[want["offset"] : want["offset"] + want["bytes"]]
+        place.view(output.dtype).view(output.shape).copy_(output)

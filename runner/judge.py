@@ -1,0 +1,282 @@
+"""Judging one submission, from its source to a report. Everything else in this package serves this.
+
+The submission runs in a sandboxed process (`runner.session`); cases, references and the clock stay here.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import secrets
+import zlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+import triton
+
+from problems import Language, Problem
+from problems.spec import Benchmark, Case, Tensors
+from runner.compare import compare, expect
+from runner.hardware import HardwareSpec, cpu_model, cpu_threads
+from runner.roofline import cpu_peak
+from runner.session import Capacity, Session, SessionFailed
+from runner.timing import CpuTimer, Timer, objections
+from sandbox.spec import Limits, Sandbox
+from wire.messages import Mode, Phase
+from wire.verdict import CaseReport, GradientReport, Report, SourceError, Timing, Verdict
+
+Progress = Callable[[Phase, int, int], None]
+
+JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
+_BASELINE = """\
+import sys
+
+sys.path.insert(0, {root!r})
+from problems import get_problem
+
+backward = get_problem({slug!r}).baseline
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to judge. `mode` "run" judges the public cases only and times nothing."""
+
+    problem: Problem
+    language: Language
+    hardware: HardwareSpec
+    mode: Mode
+    source: str
+
+
+def judge(request: Request, sandbox: Sandbox, progress: Progress) -> Report:
+    """The report on `request`. Whatever the submission does ends in a verdict.
+
+    Raises:
+        SandboxUnavailable, HarnessBroken: judging itself failed, through no fault of the submission.
+    """
+    return _Judging(request, sandbox, progress).report()
+
+
+class _Judging:
+    """One run of the judge, and what it has found so far."""
+
+    def __init__(self, request: Request, sandbox: Sandbox, progress: Progress) -> None:
+        self._request = request
+        self._problem = request.problem
+        self._sandbox = sandbox
+        self._progress = progress
+        self._cases: list[CaseReport] = []
+        self._timings: list[Timing] = []
+        self._printed = ""
+
+    @cached_property
+    def _plan(self) -> tuple[Case, ...]:
+        everything = self._request.mode == "submit"
+        return tuple(c for c in self._problem.cases if c.public or everything)
+
+    @property
+    def _times(self) -> bool:
+        return self._request.mode == "submit" and self._request.hardware.timed
+
+    @cached_property
+    def _benchmarks(self) -> tuple[Benchmark, ...]:
+        return self._problem.benchmarks[self._request.hardware.name] if self._times else ()
+
+    def report(self) -> Report:
+        try:
+            self._run()
+        except SessionFailed as failure:
+            return self._report(failure.verdict, failure.headline, error=failure.error)
+        wrong = next((c for c in self._cases if not c.passed), None)
+        if wrong is not None:
+            return self._report(Verdict.WRONG_GRADIENT, _wrong_headline(wrong))
+        return self._accepted()
+
+    def _run(self) -> None:
+        self._progress(Phase.COMPILING, 0, 1)
+        seeds = [_seed(self._problem, case) for case in self._plan]
+        calls = [self._problem.make_arguments(c, s) for c, s in zip(self._plan, seeds, strict=True)]
+        with ExitStack() as stack:
+            session = stack.enter_context(self._open(calls, self._request.source))
+            stack.callback(lambda: self._keep_printed(session))
+            session.start()
+            session.load()
+            for number, (case, seed, arguments) in enumerate(
+                zip(self._plan, seeds, calls, strict=True)
+            ):
+                self._progress(Phase.CASES, number + 1, len(self._plan))
+                self._judge_case(session, case, seed, arguments)
+            if self._times and all(c.passed for c in self._cases):
+                self._time(stack, session)
+                self._judge_after_timing(session)
+
+    def _keep_printed(self, session: Session) -> None:
+        self._printed = session.printed()
+
+    def _open(self, calls: list[Tensors], source: str, trees: tuple[Path, ...] = ()) -> Session:
+        shaped = list(zip((c.dims for c in self._plan), calls, strict=True))
+        shaped += [(b.dims, self._problem.make_arguments(b, 0)) for b in self._benchmarks]
+        return Session(
+            self._sandbox,
+            self._problem,
+            self._request.hardware,
+            source,
+            Capacity.of(self._problem, shaped),
+            limits=JOB_LIMITS,
+            trees=trees,
+        )
+
+    def _judge_case(self, session: Session, case: Case, seed: int, arguments: Tensors) -> None:
+        try:
+            session.prepare(arguments, case.dims)
+            returned = session.call()
+            session.check_unmodified()
+        except SessionFailed as failure:
+            self._cases.append(self._case_report(case, seed, message=failure.headline))
+            raise
+        gradients = compare(self._problem, returned.gradients, expect(self._problem, arguments))
+        self._cases.append(self._case_report(case, seed, gradients))
+
+    def _case_report(
+        self, case: Case, seed: int, gradients: tuple[GradientReport, ...] = (), message: str = ""
+    ) -> CaseReport:
+        dtype = str(self._problem.arguments[1].dtype).removeprefix("torch.")
+        return CaseReport(
+            name=case.name,
+            why=case.why,
+            public=case.public,
+            dims=dict(case.dims),
+            dtype=dtype,
+            passed=not message and all(g.passed for g in gradients),
+            seed=seed if case.public else None,
+            gradients=gradients,
+            message=message,
+        )
+
+    def _time(self, stack: ExitStack, submission: Session) -> None:
+        self._progress(Phase.TIMING, 0, len(self._benchmarks))
+        root = Path(__file__).parents[1]
+        source = _BASELINE.format(root=str(root), slug=self._problem.slug)
+        baseline = stack.enter_context(self._open([], source, trees=(root / "problems",)))
+        baseline.start()
+        baseline.load()
+        timer: Timer = CpuTimer(self._problem, cpu_peak())
+        for number, benchmark in enumerate(self._benchmarks):
+            self._progress(Phase.TIMING, number + 1, len(self._benchmarks))
+            self._timings.append(timer.time(benchmark, submission, baseline))
+
+    def _judge_after_timing(self, session: Session) -> None:
+        """One more case that did not exist when timing began: what timing taught must not matter."""
+        case = secrets.choice(self._plan)
+        seed = secrets.randbits(62)
+        session.prepare(arguments := self._problem.make_arguments(case, seed), case.dims)
+        reports = compare(self._problem, session.call().gradients, expect(self._problem, arguments))
+        wrong = [r.name for r in reports if not r.passed]
+        if wrong:
+            raise SessionFailed(
+                Verdict.WRONG_GRADIENT,
+                f"{' and '.join(wrong)} is wrong on new values of case “{case.name}” after timing, "
+                "though it was right before: does the submission keep state between calls?",
+            )
+
+    def _accepted(self) -> Report:
+        if self._request.mode == "run":
+            return self._report(Verdict.ACCEPTED, f"All {len(self._cases)} public cases are right.")
+        if not self._times:
+            return self._report(
+                Verdict.ACCEPTED,
+                f"Logic checked: all {len(self._cases)} cases are right.",
+                ranked=True,
+            )
+        timings = tuple(self._timings)
+        objection = objections(timings)
+        score = _geometric_mean([t.efficiency for t in timings])
+        speedup = _geometric_mean([t.speedup for t in timings])
+        headline = (
+            f"All {len(self._cases)} cases are right. {score:.1%} of the roofline, "
+            f"{speedup:.2f}× the speed of plain PyTorch."
+        )
+        return self._report(
+            Verdict.ACCEPTED,
+            f"All {len(self._cases)} cases are right, but the time is not ranked."
+            if objection
+            else headline,
+            score=None if objection else score,
+            speedup=speedup,
+            ranked=not objection,
+            objection=objection,
+        )
+
+    def _report(
+        self,
+        verdict: Verdict,
+        headline: str,
+        *,
+        error: SourceError | None = None,
+        score: float | None = None,
+        speedup: float | None = None,
+        ranked: bool = False,
+        objection: str = "",
+    ) -> Report:
+        request = self._request
+        return Report(
+            verdict=verdict,
+            headline=headline,
+            problem=self._problem.slug,
+            problem_version=self._problem.version,
+            hardware=request.hardware.name,
+            language=request.language.value,
+            mode=request.mode,
+            cases=tuple(self._cases),
+            cases_total=len(self._plan),
+            timings=tuple(self._timings),
+            score=score,
+            speedup=speedup,
+            ranked=ranked,
+            not_ranked_because=objection,
+            error=error,
+            output=self._printed,
+            environment=_environment(self._sandbox, request.hardware),
+        )
+
+
+def _seed(problem: Problem, case: Case) -> int:
+    """Public cases: always the same, to be repeated at home. Hidden ones: new each time."""
+    if case.public:
+        return zlib.crc32(f"{problem.slug}/{case.name}".encode())
+    return secrets.randbits(62)
+
+
+def _wrong_headline(case: CaseReport) -> str:
+    wrong = [g for g in case.gradients if not g.passed]
+    right = [g.name for g in case.gradients if g.passed]
+    first = wrong[0]
+    shape = " × ".join(f"{k}={v}" for k, v in case.dims.items())
+    kind = "public" if case.public else "hidden"
+    text = (
+        f"{' and '.join(g.name for g in wrong)} is wrong in the {kind} case “{case.name}” ({shape}): "
+        f"{first.wrong_count:,} of {first.total:,} elements of {first.name} are off."
+    )
+    return text + (f" {' and '.join(right)} is right there." if right else "")
+
+
+def _geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def _environment(sandbox: Sandbox, hardware: HardwareSpec) -> dict[str, str]:
+    facts = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "isolation": sandbox.name,
+        "cpu": cpu_model(),
+        "threads": str(cpu_threads()),
+    }
+    if hardware.language is Language.TRITON:
+        facts["triton"] = triton.__version__
+    return facts

@@ -1,0 +1,150 @@
+"""The Celery worker beside the hardware: takes a job, judges it, tells the web what happens.
+
+Start with ``celery -A runner.tasks worker -Q judge.cpu,judge.interpreter``. It has no database and no
+web settings. It may die at any moment: the web notices when the beats stop, and sends the job again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from celery import Celery
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import worker_init
+from kombu.exceptions import OperationalError
+from sandbox.choose import best_sandbox
+
+from problems import Language, get_problem
+from runner.hardware import get_hardware
+from runner.judge import Request, judge
+from sandbox.spec import Sandbox, SandboxUnavailable
+from wire.broker import celery_settings
+from wire.messages import (
+    BEAT_SECONDS,
+    EVENT_TASK,
+    JUDGE_TASK,
+    RESULTS_QUEUE,
+    Event,
+    EventKind,
+    JobMessage,
+    Phase,
+)
+from wire.verdict import Report, Verdict
+
+log = logging.getLogger(__name__)
+app = Celery("runner")
+app.conf.update(celery_settings())
+app.conf.update(task_create_missing_queues=True, worker_hijack_root_logger=True)
+
+VERDICT_ATTEMPTS = 8
+
+
+def chosen_sandbox() -> Sandbox:
+    """The isolation of this runner. Without any it refuses, unless told that unsafe is meant.
+
+    Raises:
+        SandboxUnavailable: this machine can isolate nothing.
+    """
+    return best_sandbox(unsafe=os.environ.get("BACKPASS_UNSAFE_NO_SANDBOX") == "1")
+
+
+@worker_init.connect
+def _refuse_without_sandbox(**_: object) -> None:
+    try:
+        sandbox = chosen_sandbox()
+    except SandboxUnavailable as reason:
+        raise SystemExit(f"This runner takes no submissions: {reason}") from None
+    log.info("isolation: %s", sandbox.name)
+
+
+class Reporter:
+    """Tells the web about one attempt. Losing a progress event is no loss; a verdict is retried."""
+
+    def __init__(self, attempt: str) -> None:
+        self._attempt = attempt
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+
+    def send(self, kind: EventKind, data: dict[str, Any] | None = None) -> bool:
+        """Whether the broker took the event."""
+        with self._lock:
+            event = Event(self._attempt, kind, next(self._numbers), data or {})
+            try:
+                app.send_task(
+                    EVENT_TASK,
+                    args=[event.to_json()],
+                    queue=RESULTS_QUEUE,
+                    retry=False,
+                    ignore_result=True,
+                )
+            except (OperationalError, OSError) as error:
+                log.warning("could not send %s of %s: %s", kind, self._attempt, error)
+                return False
+            return True
+
+    def progress(self, phase: Phase, done: int, total: int) -> None:
+        self.send(EventKind.PROGRESS, {"phase": phase.value, "done": done, "total": total})
+
+    def verdict(self, report: Report) -> None:
+        """Send the verdict, again and again with growing pauses while the broker is away."""
+        for number in range(VERDICT_ATTEMPTS):
+            if self.send(EventKind.VERDICT, report.to_json()):
+                return
+            time.sleep(min(2.0**number, 20.0))
+        log.error("the verdict of %s is lost; the web will send the job again", self._attempt)
+
+    def __enter__(self) -> Reporter:
+        self.send(EventKind.STARTED, {"runner": f"{socket.gethostname()}:{os.getpid()}"})
+        threading.Thread(target=self._beat, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_SECONDS):
+            self.send(EventKind.BEAT)
+
+
+@app.task(name=JUDGE_TASK, acks_late=True, reject_on_worker_lost=False)
+def judge_submission(raw: dict[str, str]) -> None:
+    """Judge one job. A worker that dies over it is noticed by the web, which counts the attempts."""
+    job = JobMessage(**raw)  # type: ignore[arg-type]  # the web is ours; a wrong one fails loudly
+    with Reporter(job.attempt) as reporter:
+        reporter.verdict(_judged(job, reporter))
+
+
+def _judged(job: JobMessage, reporter: Reporter) -> Report:
+    problem, language = get_problem(job.problem), Language(job.language)
+    try:
+        request = Request(
+            problem=problem,
+            language=language,
+            hardware=get_hardware(job.hardware, language),
+            mode=job.mode,
+            source=job.source,
+        )
+        return judge(request, chosen_sandbox(), reporter.progress)
+    except SoftTimeLimitExceeded:
+        log.exception("judging %s took too long", job.attempt)
+        reason = "Judging took longer than a job may take."
+    except Exception as error:
+        # Whatever is wrong with the judge must end as a verdict that says so, not as silence.
+        log.exception("judging %s failed", job.attempt)
+        reason = f"The judge failed ({type(error).__name__}); this is not your kernel's fault."
+    return Report(
+        verdict=Verdict.JUDGE_FAILURE,
+        headline=f"{reason} Your source is kept: submit it again.",
+        problem=problem.slug,
+        problem_version=problem.version,
+        hardware=job.hardware,
+        language=job.language,
+        mode=job.mode,
+    )

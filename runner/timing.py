@@ -1,0 +1,173 @@
+"""Honest time.
+
+The judge's own clock, outside the sandbox, is the authority: it runs from the command to call until the
+gradients lie in shared memory, so that work put off until after `backward` returned is counted. What the
+command, the answer and the handing over cost by themselves is known from the baseline, an honest process
+that hands over gradients of the same size in the same rounds, and is taken off. The sandbox's own figure
+must agree, or the submission is not ranked.
+
+Inputs are new in every round and the same for both; the order alternates; caches are made cold before
+every call; gradients of rounds that the sandbox cannot know are checked.
+
+`Timer` is the seam: a GPU's timer measures with device events behind the same call.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from problems.spec import Benchmark, Problem
+from runner.compare import compare, expect
+from runner.roofline import Peak
+from runner.session import Returned, Session, SessionFailed
+from wire.verdict import Timing, Verdict
+
+WARM_UP = 2
+FEWEST_ROUNDS = 8
+MOST_ROUNDS = 20
+SECONDS_PER_SHAPE = 20.0
+# Stop when the standard error of both medians is below this share of them.
+RELATIVE_ERROR = 0.02
+CHECKED_ROUNDS = 2
+# The clocks may differ by this share, and by this much in seconds, besides the spread of the overhead.
+CLOCK_SHARE = 0.05
+CLOCK_SECONDS = 100e-6
+# The roofline is itself measured; beyond this a time is an error to examine.
+ROOFLINE_MARGIN = 1.05
+
+
+class Timer(Protocol):
+    """Times a submission against the baseline on one benchmark shape."""
+
+    def time(self, benchmark: Benchmark, submission: Session, baseline: Session) -> Timing:
+        """Raises SessionFailed when a timed call fails or returns wrong gradients."""
+
+
+@dataclass
+class _Samples:
+    wall: list[float] = field(default_factory=list)
+    reported: list[float] = field(default_factory=list)
+
+    def add(self, returned: Returned) -> None:
+        self.wall.append(returned.wall)
+        self.reported.append(returned.reported)
+
+    def settled(self) -> bool:
+        """The median is known within RELATIVE_ERROR (standard error of a median: 1.2533 s / sqrt n)."""
+        error = 1.2533 * statistics.stdev(self.wall) / math.sqrt(len(self.wall))
+        return error < RELATIVE_ERROR * statistics.median(self.wall)
+
+
+class CpuTimer:
+    """Wall-clock timing on the machine's processor."""
+
+    def __init__(self, problem: Problem, peak: Peak) -> None:
+        self._problem = problem
+        self._peak = peak
+        self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
+
+    def time(self, benchmark: Benchmark, submission: Session, baseline: Session) -> Timing:
+        ours, theirs = _Samples(), _Samples()
+        # Chosen by the judge, unknown to the sandbox: which rounds' gradients are looked at.
+        checked = set(secrets.SystemRandom().sample(range(WARM_UP + FEWEST_ROUNDS), CHECKED_ROUNDS))
+        begin = time.monotonic()
+        for number in range(WARM_UP + MOST_ROUNDS):
+            returned = self._round(benchmark, submission, baseline, number, check=number in checked)
+            if number < WARM_UP:
+                continue
+            ours.add(returned[0])
+            theirs.add(returned[1])
+            if len(ours.wall) >= FEWEST_ROUNDS and (
+                (ours.settled() and theirs.settled())
+                or time.monotonic() - begin > SECONDS_PER_SHAPE
+            ):
+                break
+        return self._summarise(benchmark, ours, theirs)
+
+    def _round(
+        self,
+        benchmark: Benchmark,
+        submission: Session,
+        baseline: Session,
+        number: int,
+        *,
+        check: bool,
+    ) -> tuple[Returned, Returned]:
+        arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
+        results: dict[Session, Returned] = {}
+        order = (submission, baseline) if number % 2 else (baseline, submission)
+        for session in order:
+            session.prepare(arguments, benchmark.dims)
+            self._cold.add_(1)
+            results[session] = session.call()
+        if check:
+            reports = compare(
+                self._problem, results[submission].gradients, expect(self._problem, arguments)
+            )
+            wrong = [r.name for r in reports if not r.passed]
+            if wrong:
+                raise SessionFailed(
+                    Verdict.WRONG_GRADIENT,
+                    f"{' and '.join(wrong)} is wrong in a timed call of {benchmark.name} "
+                    f"({benchmark.shape_label}), though the cases passed.",
+                )
+        return results[submission], results[baseline]
+
+    def _summarise(self, benchmark: Benchmark, ours: _Samples, theirs: _Samples) -> Timing:
+        overheads = [w - r for w, r in zip(theirs.wall, theirs.reported, strict=True)]
+        overhead = statistics.median(overheads)
+        times = [max(w - overhead, 1e-9) for w in ours.wall]
+        median = statistics.median(times)
+        low, _, high = statistics.quantiles(times, n=4)
+        spread = statistics.quantiles(overheads, n=4)
+        baseline = statistics.median(w - overhead for w in theirs.wall)
+        roofline = self._peak.time(self._problem.cost(benchmark.dims))
+        return Timing(
+            name=benchmark.name,
+            model=benchmark.model,
+            dims=dict(benchmark.dims),
+            median=median,
+            quartiles=(low, high),
+            calls=len(times),
+            baseline=baseline,
+            roofline=roofline,
+            efficiency=roofline / median,
+            speedup=baseline / median,
+            reported=statistics.median(ours.reported),
+            uncertainty=CLOCK_SHARE * median + (spread[2] - spread[0]) + CLOCK_SECONDS,
+        )
+
+
+def objections(timings: tuple[Timing, ...]) -> str:
+    """Why these timings may not be ranked; empty when they may."""
+    for timing in timings:
+        if abs(timing.reported - timing.median) > timing.uncertainty:
+            return (
+                f"On {timing.name} the process's own clock says {timing.reported * 1e3:.3f} ms and the "
+                f"judge's {timing.median * 1e3:.3f} ms, which is more apart than "
+                f"{timing.uncertainty * 1e3:.3f} ms allow."
+            )
+        if timing.efficiency > ROOFLINE_MARGIN:
+            return (
+                f"On {timing.name} the time is below the roofline ({timing.efficiency:.2f} of the speed "
+                "of light), which is held for examination."
+            )
+    return ""
+
+
+def last_level_cache() -> int:
+    """Bytes of the largest cache of the first processor, at most 256 MiB; 64 MiB if unknown."""
+    sizes = []
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = path.read_text(encoding="ascii").strip()
+        unit = {"K": 1 << 10, "M": 1 << 20}.get(text[-1], 1)
+        sizes.append(int(text.rstrip("KM")) * unit)
+    return min(max(sizes, default=64 << 20), 256 << 20)
