@@ -24,7 +24,7 @@ from runner.compare import compare, expect
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
 from runner.roofline import cpu_peak
 from runner.session import Capacity, Session, SessionFailed
-from runner.timing import CpuTimer, Timer, objections
+from runner.timing import CpuTimer, Timer, against, objections
 from sandbox.spec import Limits, Sandbox
 from wire.messages import Mode, Phase
 from wire.verdict import CaseReport, GradientReport, Report, SourceError, Timing, Verdict
@@ -169,6 +169,9 @@ class _Judging:
         for number, benchmark in enumerate(self._benchmarks):
             self._progress(Phase.TIMING, number + 1, len(self._benchmarks))
             self._timings.append(timer.time(benchmark, submission, baseline))
+        if any(t.efficiency > 1 for t in self._timings):
+            peak = cpu_peak(again=True)
+            self._timings = [against(peak, self._problem, t, t.dims) for t in self._timings]
 
     def _judge_after_timing(self, session: Session) -> None:
         """One more case that did not exist when timing began: what timing taught must not matter."""

@@ -18,13 +18,13 @@ import math
 import secrets
 import statistics
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 import torch
 
-from problems.spec import Benchmark, Problem
+from problems.spec import Benchmark, Dims, Problem
 from runner.compare import compare, expect
 from runner.roofline import Peak
 from runner.session import Returned, Session, SessionFailed
@@ -33,7 +33,7 @@ from wire.verdict import Timing, Verdict
 WARM_UP = 2
 FEWEST_ROUNDS = 8
 MOST_ROUNDS = 20
-SECONDS_PER_SHAPE = 20.0
+SECONDS_PER_SHAPE = 10.0
 # Stop when the standard error of both medians is below this share of them.
 RELATIVE_ERROR = 0.02
 CHECKED_ROUNDS = 2
@@ -144,6 +144,12 @@ class CpuTimer:
             reported=statistics.median(ours.reported),
             uncertainty=CLOCK_SHARE * median + (spread[2] - spread[0]) + CLOCK_SECONDS,
         )
+
+
+def against(peak: Peak, problem: Problem, timing: Timing, dims: Dims) -> Timing:
+    """`timing` with its efficiency measured against another peak."""
+    roofline = peak.time(problem.cost(dims))
+    return replace(timing, roofline=roofline, efficiency=roofline / timing.median)
 
 
 def objections(timings: tuple[Timing, ...]) -> str:

@@ -1,0 +1,99 @@
+"""The timer against processes whose true cost is known: a clock that is not the machine's."""
+
+import pytest
+import torch
+
+from problems import get_problem
+from problems.spec import Benchmark
+from runner import timing
+from runner.roofline import Peak
+from runner.session import Returned, SessionFailed
+from runner.timing import CpuTimer, last_level_cache, objections
+from wire.verdict import Verdict
+
+PROBLEM = get_problem("relu_squared")
+SHAPE = Benchmark(name="small", dims={"M": 8, "N": 64}, model="none")
+PEAK = Peak(bandwidth=1e9, vector_flops=1e12, matrix_flops=1e12)
+OVERHEAD = 0.002
+
+
+class FakeProcess:
+    """Returns right gradients; `seconds` it works, `hidden` it works after it said it was done."""
+
+    def __init__(self, seconds, hidden=0.0, claims=None, change=None):
+        self.seconds, self.hidden, self.claims, self.change = seconds, hidden, claims, change
+        self.seen = []
+
+    def prepare(self, arguments, dims):
+        self.arguments = arguments
+        self.seen.append(arguments["x"].view(torch.int16).numpy().tobytes())
+
+    def call(self):
+        gradients = PROBLEM.baseline(**self.arguments)
+        if self.change is not None:
+            gradients = tuple(self.change(g) for g in gradients)
+        jitter = 1 + 0.01 * (len(self.seen) % 3)
+        wall = (self.seconds + self.hidden) * jitter + OVERHEAD
+        reported = self.seconds * jitter if self.claims is None else self.claims
+        return Returned(gradients=gradients, wall=wall, reported=reported)
+
+
+@pytest.fixture
+def timer(monkeypatch):
+    monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
+    return CpuTimer(PROBLEM, PEAK)
+
+
+def test_the_cost_of_talking_and_handing_over_is_taken_off(timer):
+    result = timer.time(SHAPE, FakeProcess(0.010), FakeProcess(0.030))
+    assert result.median == pytest.approx(0.010, rel=0.03)
+    assert result.baseline == pytest.approx(0.030, rel=0.03)
+    assert result.speedup == pytest.approx(3.0, rel=0.05)
+    assert objections((result,)) == ""
+
+
+def test_work_put_off_until_after_the_call_is_counted_and_flagged(timer):
+    result = timer.time(SHAPE, FakeProcess(0.001, hidden=0.009), FakeProcess(0.030))
+    assert result.median == pytest.approx(0.010, rel=0.05)
+    assert "own clock" in objections((result,))
+
+
+@pytest.mark.parametrize("claim", [0.0, 1e-6, 1.0])
+def test_a_lying_clock_in_the_sandbox_changes_no_time_and_is_flagged(timer, claim):
+    result = timer.time(SHAPE, FakeProcess(0.010, claims=claim), FakeProcess(0.030))
+    assert result.median == pytest.approx(0.010, rel=0.03)
+    assert "own clock" in objections((result,))
+
+
+def test_a_time_below_the_roofline_is_not_ranked(timer):
+    fast = PROBLEM.cost(SHAPE.dims).bytes / PEAK.bandwidth / 2
+    result = timer.time(SHAPE, FakeProcess(fast), FakeProcess(0.030))
+    assert "below the roofline" in objections((result,))
+
+
+def test_every_timed_call_has_new_inputs_and_both_sides_the_same(timer):
+    ours, theirs = FakeProcess(0.010), FakeProcess(0.030)
+    timer.time(SHAPE, ours, theirs)
+    assert len(set(ours.seen)) == len(ours.seen) >= timing.WARM_UP + timing.FEWEST_ROUNDS
+    assert ours.seen == theirs.seen
+
+
+def test_wrong_gradients_in_timed_calls_are_found(timer):
+    with pytest.raises(SessionFailed) as failure:
+        timer.time(SHAPE, FakeProcess(0.010, change=torch.zeros_like), FakeProcess(0.030))
+    assert failure.value.verdict is Verdict.WRONG_GRADIENT
+
+
+def test_noisy_calls_are_repeated_more_often(timer, monkeypatch):
+    class Noisy(FakeProcess):
+        def call(self):
+            self.seconds = 0.010 if len(self.seen) % 2 else 0.020
+            return super().call()
+
+    assert timer.time(SHAPE, Noisy(0.010), FakeProcess(0.030)).calls == timing.MOST_ROUNDS
+    steady = timer.time(SHAPE, FakeProcess(0.010), FakeProcess(0.030))
+    assert steady.calls == timing.FEWEST_ROUNDS
+
+
+def test_the_cache_of_this_machine_is_found_and_bounded():
+    assert 1 << 10 < last_level_cache() <= 256 << 20
