@@ -50,7 +50,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "csp",
     "django_htmx",
-    "web.accounts",
+    "web.accounts.apps.AccountsConfig",
     "web.catalogue",
     "web.submissions",
     "web.boards",

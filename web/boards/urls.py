@@ -1,3 +1,9 @@
-from django.urls import URLPattern
+"""Addresses of the leaderboards."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import path
+
+from web.boards import views
+
+urlpatterns = [
+    path("problems/<slug:slug>/leaderboard/", views.leaderboard, name="leaderboard"),
+]

@@ -1,3 +1,11 @@
-from django.urls import URLPattern
+"""Addresses of the catalogue."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import path
+
+from web.catalogue import views
+
+urlpatterns = [
+    path("", views.catalogue, name="catalogue"),
+    path("problems/<slug:slug>/", views.problem, name="problem"),
+    path("problems/<slug:slug>/solutions/", views.solutions, name="solutions"),
+]

@@ -146,6 +146,7 @@ class Attempt(models.Model):
     class Meta:
         ordering: ClassVar = ["number"]
         indexes: ClassVar = [
+            models.Index(fields=["started_at"], name="attempt_started"),
             models.Index(
                 fields=["state"], condition=Q(state__in=["sent", "running"]), name="attempt_active"
             ),

@@ -1,0 +1,96 @@
+"""What the pages of a problem show, gathered from its declaration and from kernels/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from django.utils.safestring import SafeString
+
+import kernels
+from problems.spec import Benchmark, Cost, Language, Problem
+from web.catalogue.markup import highlight_code, render_markdown
+from web.hardware import HardwareKind, UnknownHardware, hardware_for
+
+KERNELS = Path(kernels.__file__ or "").parent
+
+
+@dataclass(frozen=True)
+class LanguageChoice:
+    """A language one may write in here, the hardware that takes it and the file to begin with."""
+
+    name: str
+    label: str
+    hardware: HardwareKind
+    starter: str
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """A benchmark shape and the least work it needs."""
+
+    hardware: str
+    benchmark: Benchmark
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A reference kernel: its file's name, the language, the code as HTML and as text."""
+
+    path: str
+    label: str
+    code: SafeString
+    source: str
+
+
+def language_choices(problem: Problem) -> tuple[LanguageChoice, ...]:
+    """The languages for which this site has hardware and the problem a starter."""
+    return tuple(_language_choices(problem))
+
+
+def _language_choices(problem: Problem) -> Iterator[LanguageChoice]:
+    for language in Language:
+        if not (problem.package / "starters" / f"{language}.py").exists():
+            continue
+        try:
+            kind = hardware_for(language)
+        except UnknownHardware:
+            continue
+        yield LanguageChoice(language.value, language.label, kind, problem.starter(language))
+
+
+def benchmark_rows(problem: Problem) -> tuple[BenchmarkRow, ...]:
+    return tuple(
+        BenchmarkRow(hardware.upper(), benchmark, problem.cost(benchmark.dims))
+        for hardware, benchmarks in problem.benchmarks.items()
+        for benchmark in benchmarks
+    )
+
+
+@lru_cache(maxsize=64)
+def reference_solutions(slug: str) -> tuple[Solution, ...]:
+    """The files of kernels/<slug>, by name."""
+    return tuple(
+        _solution(path) for path in sorted((KERNELS / slug).glob("*.py")) if path.stem != "__init__"
+    )
+
+
+def _solution(path: Path) -> Solution:
+    source = path.read_text(encoding="utf-8")
+    labels = {language.value: language.label for language in Language}
+    return Solution(
+        path=f"kernels/{path.parent.name}/{path.name}",
+        label=labels.get(path.stem, path.stem),
+        code=highlight_code(source),
+        source=source,
+    )
+
+
+@lru_cache(maxsize=64)
+def solution_notes(slug: str) -> SafeString | None:
+    """kernels/<slug>/notes.md as HTML."""
+    path = KERNELS / slug / "notes.md"
+    return render_markdown(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -1,0 +1,56 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from django import template
+
+register = template.Library()
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A time in seconds with three significant digits: 0.00123 is "1.23 ms"."""
+    if value is None:
+        return "–"
+    for unit, name in _TIMES:
+        if value >= unit:
+            return f"{value / unit:#.3g}".rstrip(".") + f" {name}"
+    return f"{value * 1e9:.0f} ns"
+
+
+@register.filter
+def si(value: float | None, unit: str = "") -> str:
+    """A count with an SI prefix: 16777216 and "B" is "16.8 MB"."""
+    if value is None:
+        return "–"
+    for factor, prefix in _SI:
+        if abs(value) >= factor:
+            return f"{value / factor:#.3g}".rstrip(".") + f" {prefix}{unit}"
+    return f"{value:.3g} {unit}".rstrip()
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A share as a percentage: 0.4321 is "43.2 %"."""
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+@register.filter
+def times(value: float | None) -> str:
+    """A ratio: 1.5 is "1.50×"."""
+    return "–" if value is None else f"{value:.2f}×"
+
+
+@register.filter
+def scientific(value: float | None) -> str:
+    """An error: 0.00123 is "1.2e-03"; None, an error that is not finite, says so."""
+    return "not finite" if value is None else f"{value:.1e}"
+
+
+@register.filter
+def at(mapping: dict[str, object], key: str) -> object:
+    """`mapping[key]`, or None."""
+    return mapping.get(key)

@@ -1,0 +1,132 @@
+"""The catalogue, a problem's page and its reference solutions."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from problems.registry import all_problems
+from problems.spec import Problem
+from web.boards.queries import own_standings
+from web.catalogue.markup import render_markdown, render_parts
+from web.catalogue.pages import (
+    benchmark_rows,
+    language_choices,
+    reference_solutions,
+    solution_notes,
+)
+from web.catalogue.queries import Figures, figures, solved_by
+from web.catalogue.routing import problem_view
+from web.submissions.owners import Owner, visible_submission
+
+LATEST = 5
+
+
+@dataclass(frozen=True)
+class Card:
+    """A problem in the catalogue."""
+
+    problem: Problem
+    figures: Figures
+    solved: bool
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the editor begins with instead of the starter, and why the last post was refused."""
+
+    source: str = ""
+    language: str = ""
+    message: str = ""
+
+
+@require_safe
+def catalogue(request: HttpRequest) -> HttpResponse:
+    """Every problem by tier.
+
+    Context: `tiers`, a list of (name, list of Card).
+    """
+    by_slug = figures()
+    solved = solved_by(request.user) if request.user.is_authenticated else set()
+    cards = [
+        Card(problem, by_slug.get(problem.slug, Figures()), problem.slug in solved)
+        for problem in all_problems()
+    ]
+    tiers = [(tier, list(group)) for tier, group in groupby(cards, lambda c: c.problem.tier)]
+    return render(request, "catalogue/catalogue.html", {"tiers": tiers})
+
+
+@require_safe
+@problem_view
+def problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """A problem and the editor. `?submission=<uuid>` puts that submission's source in the editor.
+
+    Context: see `problem_page`.
+    """
+    draft = Draft()
+    if wanted := request.GET.get("submission"):
+        try:
+            earlier = visible_submission(request, uuid.UUID(wanted))
+        except ValueError:
+            raise Http404("That is no submission's id.") from None
+        draft = Draft(source=earlier.source, language=earlier.language)
+    return problem_page(request, problem, draft)
+
+
+def problem_page(
+    request: HttpRequest, problem: Problem, draft: Draft, status: int = 200
+) -> HttpResponse:
+    """The whole page of a problem, also when a post without JavaScript was refused.
+
+    Context: `problem`; `statement`, `special`, `derivation` (HTML); `hints` ((title, HTML), ...);
+    `languages` (LanguageChoice, ...) and `starters` ({language: source}); `draft` (Draft), its
+    `language` always set; `cases` (public Case, ...), `hidden_cases` (their number);
+    `benchmarks` (BenchmarkRow, ...); `latest` (own Submission, newest first); `best` (own Standing,
+    one for each hardware); `idempotency_key` (for the form); `next_url` (to come back after login).
+    """
+    text = problem.text
+    languages = language_choices(problem)
+    names = [choice.name for choice in languages]
+    if draft.language not in names:
+        draft = Draft(draft.source, names[0] if names else "", draft.message)
+    latest = Owner.of(request).submissions().filter(problem=problem.slug).defer("source", "report")
+    context: dict[str, Any] = {
+        "problem": problem,
+        "statement": render_markdown(text["statement"]),
+        "special": render_markdown(text["special"]),
+        "derivation": render_markdown(text["derivation"]),
+        "hints": render_parts(text["hints"]),
+        "languages": languages,
+        "starters": {choice.name: choice.starter for choice in languages},
+        "draft": draft,
+        "cases": [case for case in problem.cases if case.public],
+        "hidden_cases": sum(not case.public for case in problem.cases),
+        "benchmarks": benchmark_rows(problem),
+        "latest": latest[:LATEST],
+        "best": own_standings(problem, request.user) if request.user.is_authenticated else [],
+        "idempotency_key": uuid.uuid4().hex,
+        "next_url": reverse("problem", args=[problem.url_slug]),
+    }
+    return render(request, "catalogue/problem.html", context, status=status)
+
+
+@require_safe
+@problem_view
+def solutions(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Reference kernels beside the notes on them.
+
+    Context: `problem`; `solutions` (Solution, ...); `notes` (HTML or None).
+    """
+    context = {
+        "problem": problem,
+        "solutions": reference_solutions(problem.slug),
+        "notes": solution_notes(problem.slug),
+    }
+    return render(request, "catalogue/solutions.html", context)

@@ -1,0 +1,116 @@
+"""Posting a submission and following it to its verdict."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from problems.registry import UnknownProblem, get_problem
+from problems.spec import Problem
+from web.catalogue.pages import language_choices
+from web.catalogue.routing import problem_view
+from web.catalogue.views import Draft, problem_page
+from web.submissions.intake import Posted, Refused
+from web.submissions.intake import submit as take_in
+from web.submissions.models import Submission
+from web.submissions.owners import Owner, visible_submission
+from web.submissions.queries import progress_of, report_of
+
+PAGE_SIZE = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@problem_view
+def submit(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Post a source. Fields: `source`, `language`, `mode` (run or submit), `idempotency_key`.
+
+    The key names one press of a button; the same key with the same content makes no second
+    submission. To htmx: the status fragment, with a fresh key for the form's `#idempotency-key`
+    swapped in besides; refused: 422 and `submissions/_refused.html` with `message`. Without
+    JavaScript: a redirect to the submission's page; refused: 422 and the problem's page with the
+    source as posted.
+    """
+    if request.method != "POST":
+        return redirect("problem", slug=problem.url_slug)
+    posted = Posted(
+        problem=problem.slug,
+        problem_version=problem.version,
+        languages=tuple(choice.name for choice in language_choices(problem)),
+        language=request.POST.get("language", ""),
+        mode=request.POST.get("mode", ""),
+        source=request.POST.get("source", "").replace("\r\n", "\n"),
+        idempotency_key=request.POST.get("idempotency_key", ""),
+    )
+    is_htmx = bool(getattr(request, "htmx", False))
+    try:
+        submission = take_in(Owner.remembered(request), posted)
+    except Refused as refusal:
+        if is_htmx:
+            context = {"problem": problem, "message": str(refusal)}
+            return render(request, "submissions/_refused.html", context, status=422)
+        draft = Draft(posted.source, posted.language, str(refusal))
+        return problem_page(request, problem, draft, status=422)
+    if is_htmx:
+        context = {**status_context(submission), "idempotency_key": uuid.uuid4().hex}
+        return render(request, "submissions/_posted.html", context)
+    return redirect(submission)
+
+
+def status_context(submission: Submission) -> dict[str, Any]:
+    """Context of `submissions/_status.html`: `submission`, `progress` (Progress), `report` (or None)."""
+    return {
+        "submission": submission,
+        "progress": progress_of(submission),
+        "report": report_of(submission),
+    }
+
+
+@require_safe
+@never_cache
+def status(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The fragment that replaces itself until there is a verdict.
+
+    `?seen=` is the fingerprint the page has; 204 if that is still how things stand.
+    """
+    submission = visible_submission(request, pk)
+    context = status_context(submission)
+    if request.GET.get("seen") == context["progress"].fingerprint:
+        return HttpResponse(status=204)
+    return render(request, "submissions/_status.html", context)
+
+
+@require_safe
+@never_cache
+def submission(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """A submission's own page: source, status, verdict.
+
+    Context: as `status_context`, and `problem` (None if it is no longer in the catalogue).
+    """
+    found = visible_submission(request, pk)
+    context = {**status_context(found), "problem": _problem_of(found)}
+    return render(request, "submissions/submission.html", context)
+
+
+def _problem_of(submission: Submission) -> Problem | None:
+    try:
+        return get_problem(submission.problem)
+    except UnknownProblem:
+        return None
+
+
+@require_safe
+@never_cache
+def my_submissions(request: HttpRequest) -> HttpResponse:
+    """What the user, or this browser without an account, has posted; newest first.
+
+    Context: `page`, a paginator's page of Submission without source and report.
+    """
+    own = Owner.of(request).submissions().defer("source", "report")
+    page = Paginator(own, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "submissions/my_submissions.html", {"page": page})
