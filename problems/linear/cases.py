@@ -29,6 +29,11 @@ def _public() -> tuple[Case, ...]:
             "A long batch: dweight and dbias add up over all of it, not over one block.",
         ),
         Case(
+            "many_outputs",
+            {"M": 21, "N": 517, "K": 30},
+            "dx contracts over many blocks of output features, the last one partly filled.",
+        ),
+        Case(
             "upstream_expanded",
             {"M": 36, "N": 20, "K": 28},
             "The upstream gradient has stride 0 along the rows, as the backward of a sum makes it.",
@@ -64,12 +69,6 @@ def _hidden_shapes() -> tuple[Case, ...]:
             public=False,
         ),
         Case("one_input", {"M": 50, "N": 35, "K": 1}, "A single input feature.", public=False),
-        Case(
-            "many_outputs",
-            {"M": 21, "N": 517, "K": 30},
-            "dx contracts over many blocks of output features, the last one partly filled.",
-            public=False,
-        ),
         Case(
             "many_odd_rows",
             {"M": 2051, "N": 17, "K": 19},

@@ -85,7 +85,11 @@ def cost(dims: Dims) -> Cost:
     return Cost(bytes=5 * elements * 2, vector_flops=10 * elements)
 
 
-CASES = (
+def _public_first(*cases: Case) -> tuple[Case, ...]:
+    return tuple(sorted(cases, key=lambda case: not case.public))
+
+
+SWIGLU_CASES = (
     Case(
         "saturated_gates",
         {"M": 14, "N": 100},
@@ -100,7 +104,7 @@ CASES = (
         public=False,
     ),
     Case(
-        "up_transposed",
+        "strides_differ",
         {"M": 20, "N": 34},
         "gate and up have different strides.",
         layouts={"up": Layout.TRANSPOSED},
@@ -139,7 +143,7 @@ PROBLEM = Problem(
     baseline=baseline,
     sample=sample,
     cost=cost,
-    cases=(*row_wise_cases(inputs=("gate", "up")), *CASES),
+    cases=_public_first(*row_wise_cases(inputs=("gate", "up")), *SWIGLU_CASES),
     benchmarks={
         "cpu": (
             Benchmark("llama-3-8b", {"M": 256, "N": 14336}, "Llama-3-8B, 256 tokens"),
