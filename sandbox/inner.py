@@ -1,0 +1,130 @@
+"""The first process inside every sandbox: gives up what it can, starts the job, waits for it.
+
+It is process 1 of its own process namespace, so when it exits everything the job left behind dies.
+It stays out of the job's reach (not dumpable, immune to signals from inside) and alone holds the
+socket on which the job's end is told to the judge. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from sandbox import linux
+
+OOM_SCORE = 800  # if the machine runs out, the kernel should take the job rather than the judge
+
+
+def main(config_fd: int) -> None:
+    """Run the job that the JSON in `config_fd` describes (see sandbox.plan)."""
+    with os.fdopen(config_fd, "rb") as stream:
+        config = json.load(stream)
+    judge = socket.socket(fileno=config["status"])
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)  # process 1 without a handler ignores them
+        _give_up_privileges(config)
+        _die_with_the_launcher(config["alive"])
+        # O_PATH: through it the judge counts what the job uses, and nobody can read a file.
+        root = os.open("/", os.O_PATH | os.O_DIRECTORY)
+        socket.send_fds(judge, [b"root"], [root])
+        os.close(root)
+        _close_all_but({0, 1, 2, judge.fileno(), *config["keep"]})
+        child = _start(config, judge)
+    except OSError as error:
+        judge.send(f"failed {error}".encode()[:2000])
+        sys.exit(1)
+    for fd in (0, 1, 2, *config["keep"]):
+        os.close(fd)  # or the judge would never see the end of a stream the job closed
+    judge.send(b"started")
+    status = _wait(child)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    judge.send(f"ended {status} {used.ru_utime + used.ru_stime:.3f}".encode())
+
+
+def _give_up_privileges(config: dict[str, Any]) -> None:
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
+    linux.drop_bounding_capabilities()
+    if config["ids"] is not None:
+        user, group = config["ids"]
+        os.setgroups([])
+        os.setresgid(group, group, group)
+        os.setresuid(user, user, user)
+    linux.drop_capabilities()
+    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
+
+
+def _die_with_the_launcher(alive: int) -> None:
+    # Changing the user cleared the death signal; the pipe tells whether we came too late.
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    watch = select.poll()
+    watch.register(alive, 0)
+    if watch.poll(0):
+        sys.exit(1)
+
+
+def _close_all_but(keep: set[int]) -> None:
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        if int(entry.name) not in keep:
+            try:
+                os.close(int(entry.name))
+            except OSError:
+                continue  # the listing's own descriptor
+
+
+def _start(config: dict[str, Any], judge: socket.socket) -> int:
+    """Fork and execute the job; returns its pid once execve succeeded. Raises OSError."""
+    readable, writable = os.pipe()  # closed by a successful execve
+    child = os.fork()
+    if child == 0:
+        try:
+            judge.close()
+            os.close(readable)
+            _become_the_job(config)
+        except BaseException as error:  # noqa: BLE001 - nothing may return into the parent's code
+            os.write(writable, f"{type(error).__name__}: {error}".encode()[:2000])
+        finally:
+            os._exit(126)
+    os.close(writable)
+    with os.fdopen(readable, "rb") as stream:
+        problem = stream.read()
+    if problem:
+        raise OSError(problem.decode(errors="replace"))
+    return child
+
+
+def _become_the_job(config: dict[str, Any]) -> None:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them and children inherit that
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.umask(0o022)
+    os.chdir(config["cwd"])
+    for fd in config["keep"]:
+        os.set_inheritable(fd, True)
+    for name, wanted in config["rlimits"].items():
+        number = getattr(resource, name)
+        ceiling = resource.getrlimit(number)[1]
+        unlimited = ceiling == resource.RLIM_INFINITY
+        soft, hard = (value if unlimited else min(value, ceiling) for value in wanted)
+        resource.setrlimit(number, (soft, hard))
+    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    linux.install_seccomp(bytes.fromhex(config["seccomp"]))
+    os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606
+
+
+def _wait(child: int) -> int:
+    """The wait status of `child`, reaping whatever else ends meanwhile."""
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            return status

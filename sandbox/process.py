@@ -1,0 +1,226 @@
+"""A started job, seen from the judge."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from sandbox.arenas import Arena
+from sandbox.output import CappedDrain
+from sandbox.spec import DeadlinePassed, Ending, JobEnded, Limits, SandboxUnavailable
+from sandbox.watchdog import Meter, ProcMeter, Watchdog
+
+_START = 20.0  # seconds a sandbox may take to come up on a busy machine
+_KILL = 5.0  # seconds a launcher has to end its sandbox before it is ended itself
+_REPORT = 1.0  # seconds between the end of a stream and the news of the job's end
+_CHUNK = 1 << 20
+_MESSAGE = 4096
+
+
+@dataclass
+class Channels:
+    """The judge's ends: descriptors of the job's streams and of the launcher's control pipe, and the
+    socket on which process 1 reports."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+    control: int
+    status: socket.socket
+
+
+class LocalRunning:
+    """A job below a launcher on this machine (see sandbox.spec.Running)."""
+
+    def __init__(
+        self,
+        launcher: subprocess.Popen[bytes],
+        channels: Channels,
+        arenas: dict[str, Arena],
+        limits: Limits,
+    ) -> None:
+        """Take over everything given; `wait_until_started` comes next."""
+        self._launcher = launcher
+        self._channels = channels
+        self._arenas = arenas
+        self._limits = limits
+        self._printed = CappedDrain(channels.stderr, limits.printed)
+        self._watchdog: Watchdog | None = None
+        self._root = -1
+        self._lock = threading.Lock()
+        self._reason: str | None = None
+        self._status: tuple[int, float] | None = None
+        self._hung_up = False
+        self._ending: Ending | None = None
+        os.set_blocking(channels.stdin, False)
+        os.set_blocking(channels.stdout, False)
+
+    def wait_until_started(self, meter: Meter | None = None) -> None:
+        """Return when the job was executed. `meter` measures it, instead of its own /proc.
+
+        Raises:
+            SandboxUnavailable: it could not be.
+        """
+        deadline = time.monotonic() + _START
+        while True:
+            message = self._report(deadline)
+            if message == "started":
+                break
+            if message != "root":
+                self.kill()
+                self._printed.join(_REPORT)
+                detail = message.removeprefix("failed ") or self._printed.text().strip()
+                raise SandboxUnavailable(detail or "it did not start in time")
+        meter = meter or ProcMeter(self._root, None, ("tmp", "dev/shm"))
+        self._watchdog = Watchdog(self._limits, meter, self._is_running, self._stop)
+
+    def _report(self, deadline: float) -> str:
+        """The next message of process 1, "" if there will be none or none came before `deadline`."""
+        status = self._channels.status
+        if not _ready(status.fileno(), select.POLLIN, deadline):
+            return ""
+        data, descriptors, _, _ = socket.recv_fds(status, _MESSAGE, 1)
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+            if self._root < 0:
+                self._root = descriptor
+            else:
+                os.close(descriptor)
+        return data.decode(errors="replace")
+
+    def _is_running(self) -> bool:
+        return self._launcher.poll() is None
+
+    def _stop(self, reason: str | None) -> None:
+        """Have the launcher end everything. Whoever comes first gives the reason."""
+        self._reason = self._reason or reason
+        try:
+            os.write(self._channels.control, b"k")
+        except OSError:
+            return  # the launcher is gone, and with it the sandbox
+
+    def write(self, data: bytes | memoryview, deadline: float) -> None:
+        """See sandbox.spec.Running."""
+        view = memoryview(data).cast("B")
+        while view:
+            self._wait(self._channels.stdin, select.POLLOUT, deadline)
+            try:
+                view = view[os.write(self._channels.stdin, view[:_CHUNK]) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                self._hung_up = True
+                raise JobEnded("the job no longer reads its standard input") from error
+
+    def read(self, size: int, deadline: float) -> bytes:
+        """See sandbox.spec.Running."""
+        found = bytearray()
+        while len(found) < size:
+            self._wait(self._channels.stdout, select.POLLIN, deadline)
+            try:
+                chunk = os.read(self._channels.stdout, min(_CHUNK, size - len(found)))
+            except BlockingIOError:
+                continue
+            if not chunk:
+                self._hung_up = True
+                raise JobEnded(f"its output ended after {len(found)} of {size} bytes")
+            found += chunk
+        return bytes(found)
+
+    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+        if self._ending is not None:
+            raise JobEnded("the job was ended")
+        if not _ready(descriptor, event, deadline):
+            raise DeadlinePassed("the job did not answer in time")
+
+    def arena(self, name: str) -> memoryview:
+        """See sandbox.spec.Running. Raises KeyError for a name the job was not started with."""
+        return self._arenas[name].view
+
+    def printed(self) -> str:
+        """See sandbox.spec.Running."""
+        return self._printed.text()
+
+    def kill(self) -> Ending:
+        """See sandbox.spec.Running."""
+        with self._lock:
+            if self._ending is None:
+                if self._hung_up:
+                    self._read_status(time.monotonic() + _REPORT)
+                self._read_status(time.monotonic())
+                self._stop(None)
+                self._reap()
+                self._read_status(time.monotonic())
+                self._ending = self._judge_ending()
+                self._release()
+            return self._ending
+
+    def _read_status(self, deadline: float) -> None:
+        """Take in "ended STATUS SECONDS" if it comes before `deadline`."""
+        while self._status is None:
+            words = self._report(deadline).split()
+            if not words:
+                return
+            if words[0] == "ended":
+                self._status = (int(words[1]), float(words[2]))
+
+    def _reap(self) -> None:
+        try:
+            self._launcher.wait(_KILL)
+        except subprocess.TimeoutExpired:
+            self._launcher.kill()  # its death signals take the sandbox with it
+            self._launcher.wait()
+        if self._watchdog is not None:
+            self._watchdog.finish()
+        self._printed.join(_REPORT)
+
+    def _judge_ending(self) -> Ending:
+        if self._status is None:
+            return Ending(
+                signal=signal.SIGKILL,
+                out_of_memory=self._reason == "out_of_memory",
+                timed_out=self._reason == "timed_out",
+            )
+        status, seconds = self._status
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:
+            return Ending(exit_code=code)
+        # The kernel sends SIGXCPU at the soft limit, and SIGKILL a second later to who ignores it.
+        at_limit = -code == signal.SIGKILL and seconds >= self._limits.cpu
+        return Ending(signal=-code, timed_out=-code == signal.SIGXCPU or at_limit)
+
+    def _release(self) -> None:
+        for descriptor in (self._channels.stdin, self._channels.stdout, self._channels.control):
+            os.close(descriptor)
+        self._channels.status.close()
+        if self._root >= 0:
+            os.close(self._root)
+        for arena in self._arenas.values():
+            arena.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self.kill()
+
+
+def _ready(descriptor: int, event: int, deadline: float) -> bool:
+    """Whether `descriptor` became ready for `event`, or was hung up, before `deadline`."""
+    watch = select.poll()
+    watch.register(descriptor, event)
+    return bool(watch.poll(max(0.0, deadline - time.monotonic()) * 1000))
