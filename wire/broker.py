@@ -1,7 +1,7 @@
 """Celery settings that both sides must agree on, read from the environment.
 
-`REDIS_URL` names the broker. Without it messages are files under `BACKPASS_DATA` (kombu's filesystem
-transport), which needs no server and is meant for one machine.
+`REDIS_URL` names the broker. Without it messages are files under `BACKPASS_DATA` (`wire.files`), which
+needs no server and is meant for one machine.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+
+from wire.files import SCHEME
 
 # The longest a job may run before Celery kills the worker's process; everything inside is shorter.
 SOFT_TIME_LIMIT = 560
@@ -54,7 +56,7 @@ def _files(folder: Path) -> dict[str, Any]:
     for path in (queue, control):
         path.mkdir(parents=True, exist_ok=True)
     return {
-        "broker_url": "filesystem://",
+        "broker_url": f"{SCHEME}://localhost",
         "broker_transport_options": {
             "data_folder_in": str(queue),
             "data_folder_out": str(queue),
