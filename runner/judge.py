@@ -101,8 +101,10 @@ class _Judging:
         self._progress(Phase.COMPILING, 0, 1)
         seeds = [_seed(self._problem, case) for case in self._plan]
         calls = [self._problem.make_arguments(c, s) for c, s in zip(self._plan, seeds, strict=True)]
+        shaped = list(zip((c.dims for c in self._plan), calls, strict=True))
+        capacity = Capacity.of(self._problem, shaped, [b.dims for b in self._benchmarks])
         with ExitStack() as stack:
-            session = stack.enter_context(self._open(calls, self._request.source))
+            session = stack.enter_context(self._open(capacity, self._request.source))
             stack.callback(lambda: self._keep_printed(session))
             session.start()
             session.load()
@@ -118,15 +120,13 @@ class _Judging:
     def _keep_printed(self, session: Session) -> None:
         self._printed = session.printed()
 
-    def _open(self, calls: list[Tensors], source: str, trees: tuple[Path, ...] = ()) -> Session:
-        shaped = list(zip((c.dims for c in self._plan), calls, strict=True))
-        shaped += [(b.dims, self._problem.make_arguments(b, 0)) for b in self._benchmarks]
+    def _open(self, capacity: Capacity, source: str, trees: tuple[Path, ...] = ()) -> Session:
         return Session(
             self._sandbox,
             self._problem,
             self._request.hardware,
             source,
-            Capacity.of(self._problem, shaped),
+            capacity,
             limits=JOB_LIMITS,
             trees=trees,
         )
@@ -162,7 +162,9 @@ class _Judging:
         self._progress(Phase.TIMING, 0, len(self._benchmarks))
         root = Path(__file__).parents[1]
         source = _BASELINE.format(root=str(root), slug=self._problem.slug)
-        baseline = stack.enter_context(self._open([], source, trees=(root / "problems",)))
+        capacity = Capacity.of(self._problem, [], [b.dims for b in self._benchmarks])
+        trees = (root / "problems",)
+        baseline = stack.enter_context(self._open(capacity, source, trees))
         baseline.start()
         baseline.load()
         timer: Timer = CpuTimer(self._problem, cpu_peak())

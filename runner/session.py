@@ -7,6 +7,7 @@ by field, gradients are raw bytes of a dtype and shape that the judge knows befo
 from __future__ import annotations
 
 import json
+import math
 import struct
 import sys
 import sysconfig
@@ -68,11 +69,13 @@ class Capacity:
     outputs: int
 
     @classmethod
-    def of(cls, problem: Problem, calls: Sequence[tuple[Dims, Tensors]]) -> Capacity:
-        return cls(
-            inputs=max((_inputs_size(t) for _, t in calls), default=0) + _ALIGNMENT,
-            outputs=max((_outputs_size(problem, d) for d, _ in calls), default=0) + _ALIGNMENT,
-        )
+    def of(
+        cls, problem: Problem, calls: Sequence[tuple[Dims, Tensors]], shapes: Sequence[Dims]
+    ) -> Capacity:
+        """Room for `calls`, whose tensors may lie in larger storages, and for dense ones of `shapes`."""
+        inputs = [_inputs_size(t) for _, t in calls] + [_dense_size(problem, d) for d in shapes]
+        outputs = [_outputs_size(problem, d) for d in (*(d for d, _ in calls), *shapes)]
+        return cls(max(inputs, default=0) + _ALIGNMENT, max(outputs, default=0) + _ALIGNMENT)
 
 
 def _aligned(size: int) -> int:
@@ -81,6 +84,12 @@ def _aligned(size: int) -> int:
 
 def _inputs_size(arguments: Tensors) -> int:
     return sum(_aligned(t.untyped_storage().nbytes()) for t in arguments.values())
+
+
+def _dense_size(problem: Problem, dims: Dims) -> int:
+    return sum(
+        _aligned(math.prod(dims[d] for d in a.shape) * a.dtype.itemsize) for a in problem.arguments
+    )
 
 
 def _outputs_size(problem: Problem, dims: Dims) -> int:

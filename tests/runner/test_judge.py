@@ -1,0 +1,216 @@
+"""Whole judgements: real sandbox, real interpreter, real files."""
+
+from pathlib import Path
+
+import pytest
+
+from problems import Language, all_problems, get_problem
+from runner.hardware import hardware_for
+from runner.judge import Request, judge
+from sandbox.choose import best_sandbox
+from wire.messages import Phase
+from wire.verdict import Verdict
+
+ROOT = Path(__file__).parents[2]
+REFERENCES = sorted(ROOT.glob("kernels/*/*.py"))
+WRONG = sorted(ROOT.glob("tests/wrong/*/*.py"))
+PUBLIC = "run"
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    return best_sandbox()
+
+
+def judged(sandbox, slug, language, source, mode=PUBLIC, progress=lambda *_: None):
+    request = Request(get_problem(slug), language, hardware_for(language), mode, source)
+    return judge(request, sandbox, progress)
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_every_reference_solution_is_accepted(sandbox, path):
+    language = Language(path.stem.split("_")[0])
+    mode = "submit" if language is Language.TRITON else PUBLIC
+    report = judged(sandbox, path.parent.name, language, path.read_text(), mode)
+    assert report.verdict is Verdict.ACCEPTED, report.headline
+    assert len(report.cases) == report.cases_total > 0
+    assert all(g.passed for c in report.cases for g in c.gradients)
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_every_wrong_solution_gets_the_verdict_it_deserves(sandbox, path):
+    source = path.read_text()
+    expected = source.splitlines()[0].removeprefix("# expect:").strip()
+    language = Language.TRITON if "import triton" in source else Language.PYTORCH
+    report = judged(sandbox, path.parent.name, language, source)
+    assert report.verdict.value == expected, report.headline
+
+
+@pytest.mark.parametrize("language", Language, ids=str)
+@pytest.mark.parametrize("problem", all_problems(), ids=lambda p: p.slug)
+def test_every_starter_runs_and_is_told_which_gradient_is_wrong(sandbox, problem, language):
+    report = judged(sandbox, problem.slug, language, problem.starter(language))
+    assert report.verdict is Verdict.WRONG_GRADIENT, report.headline
+    wrong = {g.name for c in report.cases for g in c.gradients if not g.passed}
+    assert any(name in report.headline for name in wrong)
+
+
+def test_a_submission_on_the_cpu_is_timed_and_scored(sandbox):
+    seen = []
+    path = ROOT / "kernels/rms_norm/pytorch.py"
+    report = judged(
+        sandbox,
+        "rms_norm",
+        Language.PYTORCH,
+        path.read_text(),
+        "submit",
+        lambda phase, done, total: seen.append((phase, done, total)),
+    )
+    assert report.verdict is Verdict.ACCEPTED, report.headline
+    benchmarks = get_problem("rms_norm").benchmarks["cpu"]
+    assert [t.name for t in report.timings] == [b.name for b in benchmarks]
+    for timing in report.timings:
+        assert 0 < timing.quartiles[0] <= timing.median <= timing.quartiles[1]
+        assert timing.efficiency == pytest.approx(timing.roofline / timing.median)
+    assert (report.score is not None) == report.ranked
+    assert bool(report.not_ranked_because) != report.ranked
+    phases = [phase for phase, _, _ in seen]
+    assert phases == sorted(phases, key=[Phase.COMPILING, Phase.CASES, Phase.TIMING].index)
+    assert (Phase.CASES, report.cases_total, report.cases_total) in seen
+
+
+def test_hidden_cases_show_no_seed_and_draw_new_values(sandbox):
+    source = get_problem("relu_squared").starter(Language.PYTORCH)
+    one, two = (
+        judged(sandbox, "relu_squared", Language.PYTORCH, source, "submit") for _ in range(2)
+    )
+    hidden = [c for c in one.cases if not c.public]
+    assert hidden
+    assert all(c.seed is None for c in hidden)
+    assert all(c.seed is not None for c in one.cases if c.public)
+    pairs = [(a, b) for a, b in zip(one.cases, two.cases, strict=True) if not a.passed]
+    firsts = [(a.public, _first(a) == _first(b)) for a, b in pairs if _first(a)]
+    assert all(same for public, same in firsts if public)
+    assert any(not same for public, same in firsts if not public)
+
+
+def _first(case):
+    return next((g.first_wrong for g in case.gradients if g.first_wrong), None)
+
+
+BROKEN = {
+    "a syntax error": ("def backward(grad_output, x)\n    return x\n", "compile_error", 1),
+    "an error at import": ("import torch\n\nraise ValueError('no')\n", "compile_error", 3),
+    "a missing module": ("import torch\nimport nonsense\n", "compile_error", 2),
+    "no backward": ("import torch\n", "compile_error", None),
+    "too few arguments": ("def backward(x):\n    return x\n", "compile_error", None),
+    "exit at import": ("import sys\nsys.exit(0)\n", "compile_error", 2),
+    "an exception": (
+        "import torch\n\n\ndef backward(grad_output, x):\n    return x.nonsense\n",
+        "runtime_error",
+        5,
+    ),
+    "exit in the call": (
+        "import sys\n\n\ndef backward(grad_output, x):\n    sys.exit(0)\n",
+        "runtime_error",
+        5,
+    ),
+    "the process ending itself": (
+        "import os\n\n\ndef backward(grad_output, x):\n    os._exit(0)\n",
+        "runtime_error",
+        None,
+    ),
+    "a segmentation fault": (
+        "import ctypes\n\n\ndef backward(grad_output, x):\n    ctypes.string_at(8)\n",
+        "runtime_error",
+        None,
+    ),
+    "too much memory": (
+        "import torch\n\n\ndef backward(grad_output, x):\n    return torch.ones(1 << 38)\n",
+        "out_of_memory",
+        5,
+    ),
+    "nothing returned": ("def backward(grad_output, x):\n    pass\n", "invalid_output", None),
+    "a nonsense return": (
+        "def backward(grad_output, x):\n    return 'dx'\n",
+        "invalid_output",
+        None,
+    ),
+    "an empty list": ("def backward(grad_output, x):\n    return []\n", "invalid_output", None),
+    "two gradients": (
+        "def backward(grad_output, x):\n    return x * 1, x * 1\n",
+        "invalid_output",
+        None,
+    ),
+    "the wrong dtype": (
+        "def backward(grad_output, x):\n    return x.float()\n",
+        "invalid_output",
+        None,
+    ),
+    "an argument itself": (
+        "def backward(grad_output, x):\n    return grad_output\n",
+        "invalid_output",
+        None,
+    ),
+    "changed arguments": (
+        "def backward(grad_output, x):\n"
+        "    y = 2 * grad_output * x.relu()\n    x.zero_()\n    return y\n",
+        "invalid_output",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_submissions_are_told_what_is_broken_and_where(sandbox, kind):
+    source, verdict, line = BROKEN[kind]
+    report = judged(sandbox, "relu_squared", Language.PYTORCH, source)
+    assert report.verdict.value == verdict, report.headline
+    assert (report.error.line if report.error else None) == line
+    told = report.headline + (report.error.traceback if report.error else "")
+    for ours in (str(ROOT), "/job", "harness", "site-packages"):
+        assert ours not in told
+
+
+def test_an_error_inside_a_triton_kernel_names_the_kernels_line(sandbox):
+    source = (
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+        "@triton.jit\ndef kernel(x_ptr, SIZE: tl.constexpr):\n"
+        "    at = tl.arange(0, SIZE)\n"
+        "    tl.store(x_ptr + at, tl.nonsense(at))\n\n\n"
+        "def backward(grad_output, x):\n"
+        "    dx = torch.empty_like(x)\n"
+        "    kernel[(1,)](dx, SIZE=16)\n"
+        "    return dx\n"
+    )
+    report = judged(sandbox, "relu_squared", Language.TRITON, source)
+    assert report.verdict is Verdict.RUNTIME_ERROR
+    assert report.error.line == 9
+    assert "tl.nonsense" in report.error.traceback
+    assert "kernel[(1,)]" in report.error.traceback
+
+
+def test_a_call_that_never_ends_is_stopped(sandbox, monkeypatch):
+    from dataclasses import replace
+
+    source = "def backward(grad_output, x):\n    while True:\n        pass\n"
+    problem, hardware = get_problem("relu_squared"), hardware_for(Language.PYTORCH)
+    quick = replace(hardware, call_seconds=1.0)
+    report = judge(
+        Request(problem, Language.PYTORCH, quick, PUBLIC, source), sandbox, lambda *_: None
+    )
+    assert report.verdict is Verdict.TIMED_OUT
+    assert "1 s" in report.headline
+
+
+def test_what_a_submission_prints_is_kept_and_cut(sandbox):
+    source = (
+        "print('hello from import')\n\n\ndef backward(grad_output, x):\n"
+        "    print('x' * 10_000_000)\n    return 2 * grad_output * x.relu()\n"
+    )
+    report = judged(sandbox, "relu_squared", Language.PYTORCH, source)
+    assert report.verdict is Verdict.ACCEPTED, report.headline
+    assert report.output.startswith("hello from import")
+    assert len(report.output) < 200_000
