@@ -16,12 +16,11 @@ Object.assign(htmx.config, {
   timeout: 20_000,
 });
 
-// Answers that carry a readable fragment are shown even when they are refusals (a form error, a limit);
-// everything else is told by submit.js.
+// A refusal (422) is a fragment that says why. Every other failure is told by submit.js.
 htmx.config.responseHandling = [
   { code: "204", swap: false },
   { code: "[23]..", swap: true },
-  { code: "4(?:00|09|13|22|29)", swap: true, error: true },
+  { code: "422", swap: true, error: true },
   { code: "...", swap: false, error: true },
 ];
 
@@ -29,7 +28,7 @@ function start() {
   themeSwitch();
   splitters();
   tabs();
-  watchSubmitForm(htmx);
+  watchSubmitForm();
 }
 
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -103,8 +103,10 @@ function mount(form) {
   const nonce = parent.dataset.nonce ?? "";
   const bench = new Workbench(form, textarea);
   const setup = extensions(form, nonce, (update) => bench.changed(update));
-  const view = new EditorView({ parent });
-  bench.open(view, (doc) => EditorState.create({ doc, extensions: setup }));
+  const newState = (doc) => EditorState.create({ doc, extensions: setup });
+  // Even the first, empty state has them: the nonce must be known when the view writes its styles.
+  const view = new EditorView({ parent, state: newState("") });
+  bench.open(view, newState);
   textarea.hidden = true;
   parent.hidden = false;
   form.classList.add("has-editor");

@@ -1,37 +1,9 @@
-// Posting a kernel and following its judging: one submission for each press, and plain words when the
-// network or the server fails.
+// Posting a kernel and following its judging, with plain words when the network or the server fails.
 //
-// The server treats the idempotency key as the name of a press: the same key twice is one submission.
-// A key therefore lives until an answer to it has arrived; only a press with other content gets another
-// one before that.
+// The form's idempotency key names one press of a button. The answer to a press carries the next key;
+// until one arrives the old key stays, so that pressing again after a lost answer submits nothing twice.
 
 const RETRY = "Your code is kept in this browser: press the button again.";
-
-function newKey() {
-  // crypto.randomUUID needs a secure context, and a site on a local network often has none.
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-function keyring(form) {
-  const field = form.querySelector("[data-idempotency-key]");
-  let unanswered = null; // {key, content} of a press nobody has answered yet
-  return {
-    use(parameters) {
-      const content = JSON.stringify(
-        [...parameters.entries()].filter(([name]) => name !== field.name && name !== "csrfmiddlewaretoken"),
-      );
-      if (unanswered?.content !== content) unanswered = { key: newKey(), content };
-      parameters.set(field.name, unanswered.key);
-    },
-    answered() {
-      unanswered = null;
-    },
-  };
-}
 
 function explain(status) {
   if (status === 403) {
@@ -50,6 +22,7 @@ function showProblem(pane, text) {
   strong.textContent = "Not sent. ";
   box.append(strong, text);
   pane.replaceChildren(box);
+  box.scrollIntoView({ block: "nearest" });
 }
 
 // While a fragment refreshes itself: tell when the server cannot be reached, and when it can again.
@@ -84,28 +57,24 @@ function watchAnnouncements() {
 
 function watchForm(form) {
   const pane = document.querySelector(form.getAttribute("hx-target"));
-  const keys = keyring(form);
   const mine = (event) => event.detail.elt === form;
-  form.addEventListener("htmx:configRequest", (event) => {
-    if (mine(event)) keys.use(event.detail.parameters);
-  });
   form.addEventListener("htmx:beforeRequest", (event) => {
     if (!mine(event)) return;
     form.setAttribute("aria-busy", "true");
     document.dispatchEvent(new CustomEvent("backpass:sent"));
   });
-  form.addEventListener("htmx:afterRequest", (event) => {
-    if (!mine(event)) return;
-    form.removeAttribute("aria-busy");
-    if (event.detail.xhr.status > 0) keys.answered();
+  form.addEventListener("htmx:afterRequest", (event) => mine(event) && form.removeAttribute("aria-busy"));
+  pane.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.requestConfig?.elt !== form) return;
+    pane.scrollTop = 0;
+    pane.scrollIntoView({ block: "nearest" });
   });
   const unreachable = `The server could not be reached. ${RETRY}`;
   form.addEventListener("htmx:sendError", (event) => mine(event) && showProblem(pane, unreachable));
   form.addEventListener("htmx:timeout", (event) => mine(event) && showProblem(pane, unreachable));
   form.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
-    const readable = xhr.getResponseHeader("HX-Fragment") || [400, 409, 413, 422, 429].includes(xhr.status);
-    if (mine(event) && !(readable && xhr.responseText)) showProblem(pane, explain(xhr.status));
+    if (mine(event) && xhr.status !== 422) showProblem(pane, explain(xhr.status));
   });
 }
 

@@ -47,6 +47,8 @@ export class Workbench {
     if (draft !== null && draft !== served) this.drafts.keepEarlier(this.language, draft, "before opening another text");
     this.drafts.adopt(this.language, draft);
     this.drafts.save(this.language, served);
+    // From now on it is a draft like any other: a reload must not bring the served text back.
+    history.replaceState(null, "", location.pathname + location.hash);
   }
 
   restoreLanguage(radios) {
