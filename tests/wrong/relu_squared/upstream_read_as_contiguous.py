@@ -1,0 +1,16 @@
+# expect: wrong_gradient
+"""Reads the upstream gradient through its pointer and its shape, never through its strides."""
+
+import torch
+
+
+def as_a_pointer_reads_it(tensor: torch.Tensor) -> torch.Tensor:
+    """What a kernel finds that takes row · columns + column for the address, whatever the strides."""
+    memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+    address = torch.arange(tensor.numel()) + tensor.storage_offset()
+    return memory[address.clamp(max=memory.numel() - 1)].view(tensor.shape)
+
+
+def backward(grad_output, x):
+    dy = as_a_pointer_reads_it(grad_output).float()
+    return (2 * dy * torch.relu(x.float())).to(x.dtype)
