@@ -7,7 +7,7 @@ import torch
 def as_a_pointer_reads_it(tensor: torch.Tensor) -> torch.Tensor:
     """What a kernel finds that takes row · columns + column for the address, whatever the strides."""
     memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
-    address = torch.arange(tensor.numel()) + tensor.storage_offset()
+    address = torch.arange(tensor.numel()) + int(tensor.storage_offset())
     return memory[address.clamp(max=memory.numel() - 1)].view(tensor.shape)
 
 

@@ -7,7 +7,7 @@ import torch
 def read_with(strides: tuple[int, ...], tensor: torch.Tensor) -> torch.Tensor:
     memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
     rows, columns = (torch.arange(n) for n in tensor.shape)
-    address = rows[:, None] * strides[0] + columns * strides[1] + tensor.storage_offset()
+    address = rows[:, None] * strides[0] + columns * strides[1] + int(tensor.storage_offset())
     return memory[address.clamp(max=memory.numel() - 1)]
 
 
