@@ -117,6 +117,7 @@ def _become_the_job(config: dict[str, Any]) -> None:
         unlimited = ceiling == resource.RLIM_INFINITY
         soft, hard = (value if unlimited else min(value, ceiling) for value in wanted)
         resource.setrlimit(number, (soft, hard))
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # where process 1 is not process 1
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     linux.install_seccomp(bytes.fromhex(config["seccomp"]))
     os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606

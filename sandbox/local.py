@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from sandbox.process import Channels, LocalRunning
 from sandbox.spec import Job, SandboxUnavailable
 
 HOSTNAME = "sandbox"
-_PACKAGES = str(Path(__file__).resolve().parent.parent)
+PACKAGES = str(Path(__file__).resolve().parent.parent)
 _ISOLATED = ("-I", "-S", "-B", "-c")  # nothing of the environment, no site packages, no .pyc files
 
 
@@ -36,6 +37,9 @@ class LocalSandbox(ABC):
 
     name: str
     level: str
+    stage = layout.STAGE  # where process 1 imports our code from
+    home = "/tmp"  # noqa: S108 - the sandbox's own
+    in_memory: tuple[str, ...] = ("tmp", "dev/shm")
 
     def start(self, job: Job) -> LocalRunning:
         """See sandbox.spec.Sandbox.
@@ -50,11 +54,19 @@ class LocalSandbox(ABC):
             raise SandboxUnavailable(f"a sandbox could not be started: {error}") from error
         except KeyError as error:
             raise SandboxUnavailable(f"there is no filter for processor {error}") from error
-        self._await(running)
+        running.wait_until_started(self._pids(running), self.in_memory)
         return running
 
-    def _await(self, running: LocalRunning) -> None:
-        running.wait_until_started()
+    def _pids(self, running: LocalRunning) -> Callable[[], list[int]] | None:  # noqa: ARG002
+        """What names the processes of a job, None for its own /proc."""
+        return None
+
+    def _identity(self) -> Identity:
+        return identity()
+
+    def _shares_its_user(self, who: Identity) -> bool:
+        """Whether the host's processes count against the job's limit of processes."""
+        return who.change is None and not kernel_counts_by_namespace()
 
     @abstractmethod
     def _config(
@@ -69,27 +81,23 @@ class LocalSandbox(ABC):
 
         return layout.steps(job, to_descriptor)
 
-    def _stage(self) -> str:
-        return layout.STAGE
-
     def _inner(self, job: Job, who: Identity, arenas: dict[str, Arena]) -> dict[str, object]:
         paths = {
             f"ARENA_{name.upper()}": f"/proc/self/fd/{arena.descriptor}"
             for name, arena in arenas.items()
         }
-        shared_user = who.change is None and not kernel_counts_by_namespace()
         return {
             "ids": who.change,
-            "rlimits": rlimits(job.limits, shared_user=shared_user),
+            "rlimits": rlimits(job.limits, shared_user=self._shares_its_user(who)),
             "seccomp": seccomp.program().hex(),
             "keep": [arena.descriptor for arena in arenas.values()],
-            "cwd": "/tmp",  # noqa: S108 - the sandbox's own
+            "cwd": self.home,
             "argv": list(job.argv),
-            "environment": {"HOME": "/tmp", **job.environment, **paths},  # noqa: S108
+            "environment": {"HOME": self.home, **job.environment, **paths},
         }
 
     def _launch(self, job: Job) -> LocalRunning:
-        who = identity()
+        who = self._identity()
         with ExitStack() as theirs, ExitStack() as ours:
             arenas: dict[str, Arena] = {}
             for name, size in job.arenas.items():
@@ -104,11 +112,11 @@ class LocalSandbox(ABC):
             inner = self._inner(job, who, arenas)
             inner |= {"status": ends["status"], "alive": ends["alive"][0]}
             opened.append(bytes_in_memory("inner", json.dumps(inner).encode()))
-            first = _run_main("inner", self._stage(), opened[-1])
+            first = _run_main("inner", self.stage, opened[-1])
             config = self._config(who, steps, first) | ends | {"hostname": HOSTNAME}
             opened.append(bytes_in_memory("launch", json.dumps(config).encode()))
             launcher = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                _run_main("launch", _PACKAGES, opened[-1]),
+                _run_main("launch", PACKAGES, opened[-1]),
                 stdin=ends["stdin"],
                 stdout=ends["stdout"],
                 stderr=ends["stderr"],

@@ -9,14 +9,17 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import psutil
+
 from sandbox.arenas import Arena
 from sandbox.output import CappedDrain
 from sandbox.spec import DeadlinePassed, Ending, JobEnded, Limits, SandboxUnavailable
-from sandbox.watchdog import Meter, ProcMeter, Watchdog
+from sandbox.watchdog import ProcMeter, Watchdog
 
 _START = 20.0  # seconds a sandbox may take to come up on a busy machine
 _KILL = 5.0  # seconds a launcher has to end its sandbox before it is ended itself
@@ -60,11 +63,15 @@ class LocalRunning:
         self._status: tuple[int, float] | None = None
         self._hung_up = False
         self._ending: Ending | None = None
+        self._afterwards: list[Callable[[], None]] = []
         os.set_blocking(channels.stdin, False)
         os.set_blocking(channels.stdout, False)
 
-    def wait_until_started(self, meter: Meter | None = None) -> None:
-        """Return when the job was executed. `meter` measures it, instead of its own /proc.
+    def wait_until_started(
+        self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]
+    ) -> None:
+        """Return when the job was executed. `pids` names its processes, all of the job's own /proc if
+        None; `writable` are the file systems in memory, relative to its root.
 
         Raises:
             SandboxUnavailable: it could not be.
@@ -79,8 +86,20 @@ class LocalRunning:
                 self._printed.join(_REPORT)
                 detail = message.removeprefix("failed ") or self._printed.text().strip()
                 raise SandboxUnavailable(detail or "it did not start in time")
-        meter = meter or ProcMeter(self._root, None, ("tmp", "dev/shm"))
+        meter = ProcMeter(self._root, pids, writable)
         self._watchdog = Watchdog(self._limits, meter, self._is_running, self._stop)
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Have `action` called when everything of the job is gone."""
+        self._afterwards.append(action)
+
+    def tree(self) -> list[int]:
+        """The host's pids of all processes below the launcher."""
+        try:
+            found = psutil.Process(self._launcher.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+        return [process.pid for process in found]
 
     def _report(self, deadline: float) -> str:
         """The next message of process 1, "" if there will be none or none came before `deadline`."""
@@ -185,7 +204,7 @@ class LocalRunning:
     def _judge_ending(self) -> Ending:
         if self._status is None:
             return Ending(
-                signal=signal.SIGKILL,
+                signal=int(signal.SIGKILL),
                 out_of_memory=self._reason == "out_of_memory",
                 timed_out=self._reason == "timed_out",
             )
@@ -205,6 +224,8 @@ class LocalRunning:
             os.close(self._root)
         for arena in self._arenas.values():
             arena.close()
+        for action in self._afterwards:
+            action()
 
     def __enter__(self) -> Self:
         return self

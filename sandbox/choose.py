@@ -1,0 +1,114 @@
+"""Which sandbox this machine gets, found out by starting a job in it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from sandbox import layout, seccomp
+from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.namespaces import NamespaceSandbox
+from sandbox.spec import DeadlinePassed, Job, JobEnded, Limits, Sandbox, SandboxUnavailable
+from sandbox.unsafe import UnsafeSandbox
+
+UNSAFE_FLAG = "--unsafe-no-sandbox"
+_ANSWER = b"isolated"
+_PATIENCE = 20.0
+
+# Files that say why the kernel refuses, what they say then, and the way out.
+_CAUSES = (
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor keeps ordinary users from making namespaces (Ubuntu 23.10 and later): install "
+        "bubblewrap together with its AppArmor profile, or run "
+        "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
+    ),
+    (
+        "/proc/sys/kernel/unprivileged_userns_clone",
+        "0",
+        "ordinary users may not make namespaces: run `sudo sysctl kernel.unprivileged_userns_clone=1`",
+    ),
+    (
+        "/proc/sys/user/max_user_namespaces",
+        "0",
+        "this machine allows no user namespaces: run `sudo sysctl user.max_user_namespaces=15000`",
+    ),
+)
+_CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+_IN_A_CONTAINER = (
+    "this is a container, whose own filter may forbid namespaces: allow them (for Docker "
+    "`--security-opt seccomp=unconfined --security-opt systempaths=unconfined`), or run outside it"
+)
+
+
+def best_sandbox(*, unsafe: bool = False) -> Sandbox:
+    """The strongest sandbox that works here. `unsafe` accepts none at all.
+
+    Raises:
+        SandboxUnavailable: nothing isolates here and `unsafe` is false. The message is for the
+            operator: what was tried, what the machine forbids, what to do.
+    """
+    refusals: list[str] = []
+    if sys.platform != "linux" or platform.machine() not in seccomp.ARCHITECTURES:
+        refusals.append(
+            f"jobs are isolated on Linux on x86_64 or aarch64; this is {sys.platform} on "
+            f"{platform.machine()}: use WSL2, a container or a virtual machine"
+        )
+    else:
+        candidates: list[Sandbox] = []
+        if shutil.which("bwrap"):
+            candidates.append(BubblewrapSandbox())
+        else:
+            refusals.append("bubblewrap: not installed (the program bwrap)")
+        candidates.append(NamespaceSandbox())
+        for candidate in candidates:
+            refusal = why_not(candidate)
+            if refusal is None:
+                return candidate
+            refusals.append(f"{candidate.name}: {refusal}")
+    if unsafe:
+        return UnsafeSandbox()
+    raise SandboxUnavailable(_explained(refusals))
+
+
+def why_not(sandbox: Sandbox) -> str | None:
+    """None if a trivial job runs in `sandbox`, else what went wrong."""
+    program = f"import os; os.write(1, {_ANSWER!r})"
+    job = Job(
+        argv=(str(layout.interpreter()), "-I", "-S", "-c", program),
+        trees=(Path(sys.base_prefix),),
+        limits=Limits(wall=_PATIENCE),
+    )
+    try:
+        with sandbox.start(job) as running:
+            try:
+                answer = running.read(len(_ANSWER), time.monotonic() + _PATIENCE)
+            except (JobEnded, DeadlinePassed) as error:
+                return f"a trivial job gave no answer ({error}). {running.printed().strip()}"
+    except SandboxUnavailable as error:
+        return str(error)
+    return None if answer == _ANSWER else "a trivial job gave a wrong answer"
+
+
+def _explained(refusals: list[str]) -> str:
+    lines = ["Submissions cannot be isolated on this machine, so none will be run.", "Tried:"]
+    lines += [f"  - {refusal}" for refusal in refusals]
+    causes = [cure for path, value, cure in _CAUSES if Path(path).exists() and _says(path, value)]
+    if any(Path(mark).exists() for mark in _CONTAINER_MARKS):
+        causes.append(_IN_A_CONTAINER)
+    lines.append("What you can do:")
+    lines += [f"  - {cause}" for cause in causes]
+    if not shutil.which("bwrap"):
+        lines.append("  - install bubblewrap, which many systems trust with namespaces")
+    lines.append(
+        f"  - on a machine where only you submit code, run without isolation: {UNSAFE_FLAG}"
+    )
+    return "\n".join(lines)
+
+
+def _says(path: str, value: str) -> bool:
+    return Path(path).read_text().strip() == value
