@@ -23,8 +23,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
 
 SWEEP_TASK = "web.sweep"
 SWEEP_SECONDS = 10.0
-# A request waits at most this long for a broker that does not answer; the sweeper tries again.
+# A request waits for a broker that does not answer no longer than this; the sweeper tries again.
 BROKER_CONNECT_SECONDS = 3
+CONNECT_OPTIONS = {
+    "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0,
+}
 
 app = Celery("web")
 app.conf.update(celery_settings())
@@ -33,6 +39,7 @@ app.conf.update(
     worker_concurrency=1,
     worker_hijack_root_logger=False,
     broker_connection_timeout=BROKER_CONNECT_SECONDS,
+    broker_transport_options={**app.conf.broker_transport_options, **CONNECT_OPTIONS},
     beat_schedule_filename=str(data_directory() / "beat-schedule"),
     beat_schedule={
         "sweep": {
@@ -44,8 +51,3 @@ app.conf.update(
         },
     },
 )
-if app.conf.broker_url.startswith(("redis://", "rediss://")):
-    app.conf.broker_transport_options = {
-        **app.conf.broker_transport_options,
-        "socket_connect_timeout": BROKER_CONNECT_SECONDS,
-    }

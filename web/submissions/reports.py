@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from web.submissions.models import Submission
-from wire.verdict import SCHEMA, Report
+from wire.verdict import SCHEMA, HeatMap, Report
 
 MAX_TEXT = 200_000
 MAX_ITEMS = 10_000
@@ -36,13 +36,27 @@ def read_report(data: Any, submission: Submission) -> Report:
         said, meant = getattr(report, name), getattr(submission, name)
         if said != meant:
             raise BadReport(f"{name} is {said!r} but the submission's is {meant!r}")
+    _check_figures(report)
+    return report
+
+
+def _check_figures(report: Report) -> None:
+    """What the types leave open and the pages and boards rely on."""
     if len(report.headline) > MAX_HEADLINE:
         raise BadReport(f"headline is longer than {MAX_HEADLINE} characters")
     if report.score is not None and report.score <= 0:
         raise BadReport("score is not positive")
     if any(timing.median <= 0 for timing in report.timings):
         raise BadReport("a timing's median is not positive")
-    return report
+    gradients = (gradient for case in report.cases for gradient in case.gradients)
+    heat_maps = (gradient.heat_map for gradient in gradients if gradient.heat_map)
+    if not all(map(_is_sound, heat_maps)):
+        raise BadReport("a heat map's sizes do not fit its cells")
+
+
+def _is_sound(heat_map: HeatMap) -> bool:
+    sizes = (heat_map.rows, heat_map.columns, *heat_map.extent)
+    return min(sizes) > 0 and len(heat_map.wrong_share) == heat_map.rows * heat_map.columns
 
 
 def parse_report(data: Any) -> Report:
