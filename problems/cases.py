@@ -59,8 +59,19 @@ def _public(one_column: str) -> tuple[Case, ...]:
 
 def _hidden_shapes(one_column: str) -> tuple[Case, ...]:
     return (
-        Case("one_row", {"M": 1, "N": 1000}, "A single row.", public=False),
-        Case("one_column", {"M": 37, "N": 1}, "A single column.", values=one_column, public=False),
+        Case(
+            "one_row",
+            {"M": 1, "N": 1000},
+            "A single row: most lanes of a block of rows have nothing to do.",
+            public=False,
+        ),
+        Case(
+            "one_column",
+            {"M": 37, "N": 1},
+            "A single column: most lanes of a block of columns have nothing to do.",
+            values=one_column,
+            public=False,
+        ),
         Case(
             "wide_rows",
             {"M": 5, "N": 4097},

@@ -35,7 +35,7 @@ def apply_layout(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
     if layout is Layout.TRANSPOSED:
         return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
     if layout is Layout.EXPANDED:
-        return tensor[:1].contiguous().expand_as(tensor)
+        return tensor[:1].clone(memory_format=torch.contiguous_format).expand_as(tensor)
     width = tensor.shape[-1]
     padding = float("nan") if tensor.is_floating_point() else 0
     wide = tensor.new_full((*tensor.shape[:-1], width + 24), padding)

@@ -42,7 +42,7 @@ PUBLIC = (
 )
 
 _HIDDEN = (
-    Case("one_row", {"M": 1, "V": 1000}, "A single token."),
+    Case("one_row", {"M": 1, "V": 1000}, "A single token: the mean is over one row."),
     Case("two_classes", {"M": 33, "V": 2}, "The smallest choice there is."),
     Case("many_rows", {"M": 300, "V": 40}, "More rows than one block of rows holds."),
     Case(

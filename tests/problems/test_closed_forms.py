@@ -1,0 +1,65 @@
+"""The gradient that submissions are graded against is the gradient of forward."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from problems import Problem
+from problems.spec import Case, Gradients, widen
+from tests.problems.every import each_case
+
+
+def autograd_gradients(problem: Problem, case: Case, seed: int) -> tuple[Gradients, Gradients]:
+    """Closed form and autograd, both in float64 and with nothing rounded in between."""
+    inputs = problem.make_forward_inputs(case, seed)
+    upstream = widen(problem.make_arguments(case, seed)["grad_output"])
+    leaves = {
+        name: t.clone().requires_grad_() if t.is_floating_point() else t
+        for name, t in inputs.items()
+    }
+    output = problem.forward(**leaves)
+    expected = torch.autograd.grad(output, [leaves[g.wrt] for g in problem.gradients], upstream)
+    everything = {**inputs, **problem.saved(**inputs), "grad_output": upstream}
+    got = problem.closed_form(**{a.name: everything[a.name] for a in problem.arguments})
+    return got, expected
+
+
+@each_case
+@pytest.mark.parametrize("seed", [0, 1])
+def test_closed_form_equals_float64_autograd(problem: Problem, case: Case, seed: int):
+    got, expected = autograd_gradients(problem, case, seed)
+    for spec, g, e in zip(problem.gradients, got, expected, strict=True):
+        assert g.dtype == e.dtype == torch.float64, spec.name
+        assert (g - e).norm() <= 1e-9 * e.norm(), spec.name
+        assert (g - e).abs().max() <= 1e-9 * e.abs().max(), spec.name
+
+
+@each_case
+def test_forward_agrees_with_the_saved_tensors_and_the_upstream_gradient(
+    problem: Problem, case: Case
+):
+    inputs = problem.make_forward_inputs(case, 0)
+    arguments = problem.make_arguments(case, 0)
+    assert problem.forward(**inputs).shape == arguments["grad_output"].shape
+    saved = problem.saved(**inputs)
+    assert set(saved) == {a.name for a in problem.arguments if a.role == "saved"}
+    for name, exact in saved.items():
+        assert torch.equal(arguments[name], exact.to(arguments[name].dtype)), name
+
+
+@each_case
+def test_baseline_is_as_accurate_as_its_dtypes_allow(problem: Problem, case: Case):
+    arguments = problem.make_arguments(case, 0)
+    before = {name: t.clone() for name, t in arguments.items()}
+    baseline = problem.baseline(**arguments)
+    for spec, got, expected in zip(
+        problem.gradients, baseline, problem.reference(arguments), strict=True
+    ):
+        # Half an ulp of bfloat16 is 2⁻⁹; float32 sums may lose some of their 24 bits.
+        allowed = 2**-8 if spec.dtype is torch.bfloat16 else 1e-5
+        assert got.dtype == spec.dtype, spec.name
+        assert tuple(got.shape) == problem.gradient_shape(spec, case.dims), spec.name
+        assert (widen(got) - expected).norm() <= allowed * expected.norm(), spec.name
+    for name, tensor in before.items():
+        assert torch.equal(tensor, arguments[name]), f"the baseline changed {name}"

@@ -1,0 +1,28 @@
+"""Problems are found by their packages and called by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from problems import UnknownProblem, all_problems, get_problem
+
+LAUNCH_SET = {"relu_squared", "rms_norm", "swiglu", "softmax_cross_entropy", "linear"}
+
+
+def test_the_launch_set_is_there():
+    assert {p.slug for p in all_problems()} >= LAUNCH_SET
+
+
+def test_warm_ups_come_first_and_losses_last():
+    tiers = [p.tier for p in all_problems()]
+    order = ["Warm-up", "Reductions", "Matrix products", "Losses"]
+    assert tiers == sorted(tiers, key=order.index)
+
+
+def test_hyphens_and_underscores_name_the_same_problem():
+    assert get_problem("rms-norm") is get_problem("rms_norm")
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(UnknownProblem, match=r"no problem 'rms_nrom'; there are .*rms_norm"):
+        get_problem("rms_nrom")

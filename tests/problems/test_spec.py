@@ -1,0 +1,108 @@
+"""What follows from a problem's declaration: signature, sizes, costs, benchmarks."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from problems import Problem, get_problem
+from problems.spec import Benchmark, Case, Cost, Role, widen
+from tests.problems.every import each_problem
+
+
+@each_problem
+def test_the_upstream_gradient_is_the_first_argument(problem: Problem):
+    roles = [a.role for a in problem.arguments]
+    assert roles[0] is Role.GRAD_OUTPUT
+    assert roles.count(Role.GRAD_OUTPUT) == 1
+
+
+@each_problem
+def test_activations_are_bfloat16_and_parameter_gradients_float32(problem: Problem):
+    upstream = problem.arguments[0]
+    for gradient in problem.gradients:
+        # A gradient that lacks a dimension of a matrix-shaped upstream belongs to a parameter.
+        is_parameter = bool(upstream.shape) and upstream.shape[0] not in gradient.shape
+        assert gradient.dtype is (torch.float32 if is_parameter else torch.bfloat16), gradient.name
+    for argument in problem.arguments:
+        if argument.role is Role.SAVED:
+            assert argument.dtype is torch.float32, argument.name
+
+
+@each_problem
+def test_gradients_are_those_of_forward_inputs(problem: Problem):
+    inputs = problem.make_forward_inputs(problem.cases[0], 0)
+    for gradient in problem.gradients:
+        assert gradient.wrt in inputs
+        assert gradient.name == f"d{gradient.wrt}"
+
+
+@each_problem
+def test_the_package_is_named_after_the_slug(problem: Problem):
+    assert problem.package.name == problem.slug
+    assert problem.url_slug == problem.slug.replace("_", "-")
+    assert get_problem(problem.url_slug) is problem
+
+
+@each_problem
+def test_least_traffic_is_each_argument_read_once_and_each_gradient_written_once(problem: Problem):
+    benchmarks = [b for group in problem.benchmarks.values() for b in group]
+    shapes: list[Case | Benchmark] = [*problem.cases, *benchmarks]
+    for shape in shapes:
+        arguments = sum(
+            math.prod(shape.dims[d] for d in a.shape) * a.dtype.itemsize for a in problem.arguments
+        )
+        cost = problem.cost(shape.dims)
+        assert cost.bytes == arguments + problem.output_bytes(shape.dims), shape.name
+        assert cost.vector_flops + cost.matrix_flops > 0, shape.name
+
+
+@each_problem
+def test_benchmarks_name_models_and_differ(problem: Problem):
+    assert set(problem.benchmarks) == {"cpu", "gpu"}
+    names = {d for a in problem.arguments for d in a.shape}
+    for group in problem.benchmarks.values():
+        assert len(group) >= 2
+        assert len({b.name for b in group}) == len({tuple(b.dims.items()) for b in group})
+        assert len({b.name for b in group}) == len(group)
+        for benchmark in group:
+            assert set(benchmark.dims) == names
+            assert benchmark.model
+
+
+def test_a_signature_reads_like_the_function_to_write():
+    assert get_problem("rms_norm").signature == (
+        "backward(grad_output, x, weight, rstd) -> dx, dweight"
+    )
+    assert get_problem("relu_squared").signature == "backward(grad_output, x) -> dx"
+
+
+def test_output_bytes_count_every_gradient_in_its_dtype():
+    dims = {"M": 3, "N": 5}
+    assert get_problem("rms_norm").output_bytes(dims) == 3 * 5 * 2 + 5 * 4
+
+
+def test_a_shape_is_labelled_by_its_dimensions():
+    assert get_problem("rms_norm").cases[1].shape_label == "M=16 × N=128"
+    assert get_problem("rms_norm").benchmarks["cpu"][0].shape_label == "M=1024 × N=4096"
+
+
+def test_arithmetic_intensity_is_flops_for_each_byte():
+    assert Cost(bytes=4, vector_flops=2, matrix_flops=6).arithmetic_intensity == 2.0
+
+
+def test_the_reference_is_computed_on_the_rounded_saved_tensors():
+    problem = get_problem("rms_norm")
+    arguments = problem.make_arguments(problem.cases[2], 0)
+    moved = {**arguments, "rstd": arguments["rstd"] * 2}
+    dweight, doubled = problem.reference(arguments)[1], problem.reference(moved)[1]
+    torch.testing.assert_close(doubled, 2 * dweight, rtol=1e-12, atol=0)
+
+
+def test_widening_changes_floating_tensors_only_and_leaves_no_layout():
+    wide = widen(torch.randn(4, 3, dtype=torch.bfloat16).T)
+    assert wide.dtype is torch.float64
+    assert wide.is_contiguous()
+    integers = torch.arange(3)
+    assert widen(integers) is integers

@@ -1,0 +1,50 @@
+"""A starter is a valid submission with a wrong gradient: it teaches the form and shows a verdict."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from problems import Language, Problem
+from tests.kernels.running import SEED, gradients_of, starter_path
+from tests.problems.every import each_problem
+
+each_language = pytest.mark.parametrize("language", list(Language))
+
+
+@each_language
+@each_problem
+def test_backward_takes_exactly_the_signature(problem: Problem, language: Language):
+    module = ast.parse(problem.starter(language))
+    (function,) = (
+        n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == "backward"
+    )
+    assert ast.unparse(function.args) == ", ".join(a.name for a in problem.arguments)
+    assert ast.get_docstring(function)
+
+
+@each_language
+@each_problem
+def test_it_runs_on_every_case_and_returns_what_is_asked_for(problem: Problem, language: Language):
+    results = gradients_of(problem, starter_path(problem, language), language)
+    for case in problem.cases:
+        for spec, got in zip(problem.gradients, results[case.name], strict=True):
+            assert got.dtype is spec.dtype, (case.name, spec.name)
+            assert tuple(got.shape) == problem.gradient_shape(spec, case.dims), case.name
+
+
+@each_language
+@each_problem
+def test_its_gradient_is_plainly_wrong_in_a_public_case_but_not_nothing(
+    problem: Problem, language: Language
+):
+    results = gradients_of(problem, starter_path(problem, language), language)
+    errors = []
+    for case in (c for c in problem.cases if c.public):
+        references = problem.reference(problem.make_arguments(case, SEED))
+        for got, reference in zip(results[case.name], references, strict=True):
+            if reference.any():
+                errors.append(float((got - reference).norm() / reference.norm()))
+    assert max(errors) > 0.1
+    assert any(bool(g.any()) for grads in results.values() for g in grads)
