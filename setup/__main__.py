@@ -50,7 +50,7 @@ def _complete(parts: list[Part], stamps: Stamps) -> None:
         if stamps.is_current(part):
             continue
         count = part.package_count()
-        _say(f"Installing what {part.meaning} needs: {count} package{'s' * (count != 1)}")
+        _say(f"Installing {part.meaning}: up to {count} package{'s' * (count != 1)}")
         stamps.clear(part)
         install(part, ENVIRONMENT, torch_index, _say)
         stamps.set(part)

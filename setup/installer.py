@@ -82,16 +82,18 @@ class _Progress:
     def __init__(self, total: int, say: Say) -> None:
         self._total, self._say = total, say
         self._seen = 0
+        self._unpacking = False
         self._last = time.monotonic()
 
     def heard(self, line: str) -> None:
         if line.startswith(("Collecting ", "Requirement already satisfied:")):
             self._seen += 1
         if line.startswith("Installing collected packages:"):
+            self._unpacking = True
             self._say("  all here; unpacking")
         elif "Downloading " in line and line.rstrip(")").endswith(("MB", "GB")):
             self._tell(f"  {line.strip()}")
-        elif time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
+        elif not self._unpacking and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._tell(f"  {min(self._seen, self._total)} of {self._total}")
 
     def _tell(self, text: str) -> None:

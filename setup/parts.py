@@ -40,9 +40,9 @@ class Part:
         return f"python {python} {os.uname().machine} sha256 {digest}\n"
 
 
-RUNTIME = Part("runtime", "the web site and the judge", hashed=True)
+RUNTIME = Part("runtime", "what the web site and the judge need", hashed=True)
 TORCH = Part("torch", "PyTorch", hashed=False)
-DEVELOPMENT = Part("dev", "tests, linters and type checks", hashed=True)
+DEVELOPMENT = Part("dev", "what tests, linters and type checks need", hashed=True)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,178 @@
+"""The supervisor: prepares, starts, watches, stops."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from types import FrameType
+from typing import NoReturn
+
+from web.serve import services
+from web.serve.console import say
+from web.serve.descendants import become_subreaper, kill_all_below, kill_strays
+from web.serve.guard import STOP_SIGNALS
+from web.serve.instance import Instance
+from web.serve.logs import last_lines
+from web.serve.options import Options
+from web.serve.ports import NoPort, address_of, listen
+from web.serve.preparation import CannotServe, Preparation
+from web.serve.processes import Child, Service
+
+LOOK_EVERY = 0.05
+STRAYS_EVERY = 1.0
+STOP_SECONDS = 8.0
+NEXT_SIGNAL_AFTER = 3.0
+HOPELESS_AFTER = 4  # failures in a row of something that never became ready
+TAIL = 12
+
+NO_SANDBOX = """\
+No submission will be run: this machine offers no isolation, and a submission is a stranger's program.
+The site can be read; what is submitted waits in the queue until the judge is started.
+On a machine where only you submit: make run UNSAFE_NO_SANDBOX=1"""
+UNSAFE = """\
+!! Submissions run WITHOUT isolation: each of them can read, change and send away all that you can.
+!! Let nobody else submit to this site."""
+
+
+class StopRequested(Exception):
+    """The operator asked to stop; asked again, to stop at once."""
+
+
+class Supervisor:
+    """Keeps the services of one site running. Belongs to a process of its own (see `guard`)."""
+
+    def __init__(self, options: Options, instance: Instance) -> None:
+        self._options = options
+        self._instance = instance
+        self._children: list[Child] = []
+        self._address = ""
+        self._announced = False
+        self._strays_at = 0.0
+
+    def run(self) -> int:
+        """Serve until told to stop; the exit code. Afterwards no process of the site is left."""
+        become_subreaper()
+        try:
+            self._listen_to_signals()
+            self._start_everything()
+            self._watch()
+        except (NoPort, CannotServe) as reason:
+            say(str(reason))
+            return 1
+        except StopRequested:
+            self._stop()
+            return 0
+        finally:
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
+            kill_all_below()
+
+    def _listen_to_signals(self) -> None:
+        def request_stop(_number: int, _frame: FrameType | None) -> NoReturn:
+            raise StopRequested
+
+        for number in STOP_SIGNALS:
+            signal.signal(number, request_stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
+    def _start_everything(self) -> None:
+        options = self._options
+        preparation = Preparation(options)
+        listener = self._find_port()
+        if preparation.migrating:
+            say("Bringing the database up to date.")
+        isolation = preparation.isolation()
+        if isolation.available:
+            say(f"Submissions are isolated. {isolation.words}")
+        else:
+            say(isolation.words)
+            say(UNSAFE if options.unsafe_no_sandbox else NO_SANDBOX)
+        if options.judge and (isolation.available or options.unsafe_no_sandbox):
+            self._start(services.judge(options))
+        preparation.finish_migrating()
+        self._start(services.web_server(options, listener))
+        self._start(services.results_worker(options))
+        self._start(services.clock(options))
+        say(f"Starting the services; their logs are in {options.logs}")
+
+    def _find_port(self) -> socket.socket:
+        listener, taken = listen(self._options.host, self._options.port)
+        self._address = address_of(listener, self._options.host)
+        self._instance.publish(self._address)
+        if taken:
+            which = (
+                f"Port {taken[0]} is" if len(taken) == 1 else f"Ports {taken[0]} to {taken[-1]} are"
+            )
+            say(f"{which} taken; using {listener.getsockname()[1]}.")
+        if not services.is_local(self._options.host):
+            names = ", ".join(services.allowed_hosts(self._options.host))
+            say(
+                f"Other machines can reach the site, as one of {names} (set ALLOWED_HOSTS for more)."
+            )
+        return listener
+
+    def _start(self, service: Service) -> None:
+        child = Child(service)
+        self._children.append(child)
+        child.start()
+
+    def _watch(self) -> NoReturn:
+        while True:
+            for child in self._children:
+                self._look_at(child)
+            self._announce()
+            now = time.monotonic()
+            if now >= self._strays_at:
+                self._strays_at = now + STRAYS_EVERY
+                self._end_strays()
+            time.sleep(LOOK_EVERY)
+
+    def _look_at(self, child: Child) -> None:
+        how = child.check_ended()
+        if how is not None:
+            self._end_strays()
+            self._tell_ended(child, how)
+        elif child.process is None:
+            if time.monotonic() >= child.start_at:
+                child.start()
+        elif child.check_ready() and self._announced:
+            say(f"{child.service.label} is ready.")
+
+    def _tell_ended(self, child: Child, how: str) -> None:
+        service = child.service
+        say(f"{service.label} ended ({how}); starting it again. Its log: {service.log}")
+        if child.failures == HOPELESS_AFTER:
+            say("\n".join(f"  | {line}" for line in last_lines(service.log, TAIL)))
+            if not self._announced:
+                raise CannotServe(f"{service.label} does not start; the end of its log is above.")
+
+    def _announce(self) -> None:
+        if not self._announced and all(child.ready for child in self._children):
+            self._announced = True
+            say(f"Backpass is at {self._address} (Ctrl-C stops it)")
+
+    def _end_strays(self) -> None:
+        kill_strays({child.process.pid for child in self._children if child.process})
+
+    def _stop(self) -> None:
+        """Ask every service to end, then insist; a second request ends the waiting."""
+        say("Stopping.")
+        try:
+            for stage in range(1 + int(STOP_SECONDS // NEXT_SIGNAL_AFTER)):
+                for child in self._children:
+                    signals = child.service.stop_signals
+                    child.signal(signals[min(stage, len(signals) - 1)])
+                if self._all_ended_within(NEXT_SIGNAL_AFTER):
+                    break
+            say("Stopped.")
+        except StopRequested:
+            say("Stopped at once.")
+
+    def _all_ended_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if all(c.process is None or c.process.poll() is not None for c in self._children):
+                return True
+            time.sleep(LOOK_EVERY)
+        return False
