@@ -12,13 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.choose import best_sandbox
-
 from problems import Language, UnknownProblem, all_problems, get_problem
 from runner.hardware import HARDWARE, HardwareSpec, UnknownHardware, get_hardware, hardware_for
 from runner.judge import Request, judge
+from runner.pool import ColdSessions
 from runner.session import HarnessBroken
 from runner.text import render
+from sandbox.choose import best_sandbox
 from sandbox.spec import SandboxUnavailable
 from wire.messages import Phase
 from wire.verdict import Verdict
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {error}\n")
         return USAGE
     try:
-        sandbox = best_sandbox(unsafe=options.unsafe_no_sandbox)
-        report = judge(request, sandbox, _quiet if options.json else _show_progress)
+        sessions = ColdSessions(best_sandbox(unsafe=options.unsafe_no_sandbox))
+        report = judge(request, sessions, _quiet if options.json else _show_progress)
     except (SandboxUnavailable, HarnessBroken) as error:
         sys.stderr.write(f"error: the judge failed: {error}\n")
         return JUDGE_FAILED

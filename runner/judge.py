@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import torch
 import triton
@@ -22,24 +21,15 @@ from problems import Language, Problem
 from problems.spec import Benchmark, Case, Tensors
 from runner.compare import compare, expect
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
+from runner.pool import Sessions, baseline_source
 from runner.roofline import cpu_peak
-from runner.session import Capacity, Session, SessionFailed
+from runner.session import Session, SessionFailed
 from runner.timing import CpuTimer, Timer, against, objections
-from sandbox.spec import Limits, Sandbox
+from sandbox.spec import Sandbox
 from wire.messages import Mode, Phase
 from wire.verdict import CaseReport, GradientReport, Report, SourceError, Timing, Verdict
 
 Progress = Callable[[Phase, int, int], None]
-
-JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
-_BASELINE = """\
-import sys
-
-sys.path.insert(0, {root!r})
-from problems import get_problem
-
-backward = get_problem({slug!r}).baseline
-"""
 
 
 @dataclass(frozen=True)
@@ -53,22 +43,22 @@ class Request:
     source: str
 
 
-def judge(request: Request, sandbox: Sandbox, progress: Progress) -> Report:
+def judge(request: Request, sessions: Sessions, progress: Progress) -> Report:
     """The report on `request`. Whatever the submission does ends in a verdict.
 
     Raises:
         SandboxUnavailable, HarnessBroken: judging itself failed, through no fault of the submission.
     """
-    return _Judging(request, sandbox, progress).report()
+    return _Judging(request, sessions, progress).report()
 
 
 class _Judging:
     """One run of the judge, and what it has found so far."""
 
-    def __init__(self, request: Request, sandbox: Sandbox, progress: Progress) -> None:
+    def __init__(self, request: Request, sessions: Sessions, progress: Progress) -> None:
         self._request = request
         self._problem = request.problem
-        self._sandbox = sandbox
+        self._sessions = sessions
         self._progress = progress
         self._cases: list[CaseReport] = []
         self._timings: list[Timing] = []
@@ -101,13 +91,10 @@ class _Judging:
         self._progress(Phase.COMPILING, 0, 1)
         seeds = [_seed(self._problem, case) for case in self._plan]
         calls = [self._problem.make_arguments(c, s) for c, s in zip(self._plan, seeds, strict=True)]
-        shaped = list(zip((c.dims for c in self._plan), calls, strict=True))
-        capacity = Capacity.of(self._problem, shaped, [b.dims for b in self._benchmarks])
         with ExitStack() as stack:
-            session = stack.enter_context(self._open(capacity, self._request.source))
+            session = stack.enter_context(self._sessions.take(self._request.hardware))
             stack.callback(lambda: self._keep_printed(session))
-            session.start()
-            session.load()
+            session.load(self._problem, self._request.source)
             for number, (case, seed, arguments) in enumerate(
                 zip(self._plan, seeds, calls, strict=True)
             ):
@@ -119,17 +106,6 @@ class _Judging:
 
     def _keep_printed(self, session: Session) -> None:
         self._printed = session.printed()
-
-    def _open(self, capacity: Capacity, source: str, trees: tuple[Path, ...] = ()) -> Session:
-        return Session(
-            self._sandbox,
-            self._problem,
-            self._request.hardware,
-            source,
-            capacity,
-            limits=JOB_LIMITS,
-            trees=trees,
-        )
 
     def _judge_case(self, session: Session, case: Case, seed: int, arguments: Tensors) -> None:
         try:
@@ -160,13 +136,9 @@ class _Judging:
 
     def _time(self, stack: ExitStack, submission: Session) -> None:
         self._progress(Phase.TIMING, 0, len(self._benchmarks))
-        root = Path(__file__).parents[1]
-        source = _BASELINE.format(root=str(root), slug=self._problem.slug)
-        capacity = Capacity.of(self._problem, [], [b.dims for b in self._benchmarks])
-        trees = (root / "problems",)
-        baseline = stack.enter_context(self._open(capacity, source, trees))
-        baseline.start()
-        baseline.load()
+        baseline = stack.enter_context(self._sessions.take_baseline(self._request.hardware))
+        baseline.load(self._problem, baseline_source(self._problem))
+        self._sessions.settle()
         timer: Timer = CpuTimer(self._problem, cpu_peak())
         for number, benchmark in enumerate(self._benchmarks):
             self._progress(Phase.TIMING, number + 1, len(self._benchmarks))
@@ -246,7 +218,7 @@ class _Judging:
             not_ranked_because=objection,
             error=error,
             output=self._printed,
-            environment=_environment(self._sandbox, request.hardware),
+            environment=_environment(self._sessions.sandbox, request.hardware),
         )
 
 

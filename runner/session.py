@@ -12,7 +12,7 @@ import struct
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,16 +20,19 @@ from typing import Any, Self
 
 import torch
 
+from problems import all_problems
 from problems.spec import Dims, GradientSpec, Problem, Tensors
 from runner.hardware import HardwareSpec, cpu_threads
 from sandbox.spec import DeadlinePassed, Ending, Job, JobEnded, Limits, Running, Sandbox
 from wire.verdict import SourceError, Verdict
 
 HARNESS = Path(__file__).parent / "harness"
-SUBMISSION = "/job/submission.py"
 START_SECONDS = 60.0
 LOAD_SECONDS = 30.0
+PING_SECONDS = 5.0
 _ALIGNMENT = 64
+# Elements by which a row's storage may be wider than the row, under any layout.
+_ROW_SLACK = 64
 _LONGEST_MESSAGE = 256 << 10
 _LENGTH = struct.Struct(">I")
 
@@ -63,32 +66,38 @@ class Returned:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Bytes that the shared memories must hold for the largest call of a job."""
+    """Bytes that the shared memories hold. Memory is used only where something was written."""
 
     inputs: int
     outputs: int
 
     @classmethod
-    def of(
-        cls, problem: Problem, calls: Sequence[tuple[Dims, Tensors]], shapes: Sequence[Dims]
-    ) -> Capacity:
-        """Room for `calls`, whose tensors may lie in larger storages, and for dense ones of `shapes`."""
-        inputs = [_inputs_size(t) for _, t in calls] + [_dense_size(problem, d) for d in shapes]
-        outputs = [_outputs_size(problem, d) for d in (*(d for d, _ in calls), *shapes)]
-        return cls(max(inputs, default=0) + _ALIGNMENT, max(outputs, default=0) + _ALIGNMENT)
+    def for_any_problem(cls, hardware: str) -> Capacity:
+        """Room for the largest call of any problem on `hardware`."""
+        shapes = [
+            (problem, dims)
+            for problem in all_problems()
+            for dims in (
+                *(c.dims for c in problem.cases),
+                *(b.dims for b in problem.benchmarks.get(hardware, ())),
+            )
+        ]
+        return cls(
+            inputs=max(_inputs_size(problem, dims) for problem, dims in shapes),
+            outputs=max(_outputs_size(problem, dims) for problem, dims in shapes),
+        )
 
 
 def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _inputs_size(arguments: Tensors) -> int:
-    return sum(_aligned(t.untyped_storage().nbytes()) for t in arguments.values())
-
-
-def _dense_size(problem: Problem, dims: Dims) -> int:
+def _inputs_size(problem: Problem, dims: Dims) -> int:
+    """An upper bound: a case may hand over slices of wider storages."""
+    shapes = (tuple(dims[d] for d in a.shape) for a in problem.arguments)
+    sizes = (math.prod(shape[:-1]) * (shape[-1] + _ROW_SLACK) if shape else 1 for shape in shapes)
     return sum(
-        _aligned(math.prod(dims[d] for d in a.shape) * a.dtype.itemsize) for a in problem.arguments
+        _aligned(size * a.dtype.itemsize) for size, a in zip(sizes, problem.arguments, strict=True)
     )
 
 
@@ -104,32 +113,33 @@ def python_trees() -> tuple[Path, ...]:
 
 
 class Session:
-    """One process with one submission. A context manager: leaving it leaves nothing behind."""
+    """One process for one submission. A context manager: leaving it leaves nothing behind.
+
+    Starting it imports torch (and triton, with the interpreter made right), which takes seconds and
+    needs no submission: a session may wait, warm, until there is one.
+    """
+
+    _problem: Problem
 
     def __init__(
         self,
         sandbox: Sandbox,
-        problem: Problem,
         hardware: HardwareSpec,
-        source: str,
-        capacity: Capacity,
         *,
-        limits: Limits | None = None,
+        limits: Limits,
         trees: tuple[Path, ...] = (),
     ) -> None:
-        self._problem = problem
+        capacity = Capacity.for_any_problem(hardware.name)
         self._hardware = hardware
         self._wanted: list[dict[str, Any]] = []
-        files = {f"harness/{p.name}": p.read_bytes() for p in sorted(HARNESS.glob("*.py"))}
-        files["submission.py"] = source.encode("utf-8")
         self._running: Running = sandbox.start(
             Job(
                 argv=(sys.executable, "-B", "-s", "-m", "harness.main"),
-                files=files,
+                files={f"harness/{p.name}": p.read_bytes() for p in sorted(HARNESS.glob("*.py"))},
                 trees=(*python_trees(), *trees),
                 environment=self._environment(),
                 arenas={"inputs": capacity.inputs, "outputs": capacity.outputs},
-                limits=limits or Limits(),
+                limits=limits,
             )
         )
         self._inputs = self._running.arena("inputs")
@@ -164,21 +174,27 @@ class Session:
         if reply != {"ready": True}:
             raise HarnessBroken(f"the sandboxed process began with {str(reply)[:200]}")
 
-    def load(self) -> None:
-        """Import the submission.
+    def load(self, problem: Problem, source: str) -> None:
+        """Import a submission to `problem`.
 
         Raises:
             SessionFailed: with a compile error, or what else importing it led to.
         """
-        names = [a.name for a in self._problem.arguments]
+        self._problem = problem
+        names = [a.name for a in problem.arguments]
         reply, _ = self._ask(
-            {"do": "load", "path": SUBMISSION, "arguments": names}, LOAD_SECONDS, "loading the file"
+            {"do": "load", "source": source, "arguments": names}, LOAD_SECONDS, "loading the file"
         )
         if "error" in reply:
             raise _from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
 
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
         """Hand over `arguments`, and poison the memory where the gradients of that shape will lie."""
+        needed = sum(_aligned(t.untyped_storage().nbytes()) for t in arguments.values())
+        if needed > len(self._inputs):
+            raise HarnessBroken(
+                f"the arguments need {needed} bytes of {len(self._inputs)} shared ones"
+            )
         offset = 0
         layouts = []
         shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
@@ -267,6 +283,14 @@ class Session:
 
     def printed(self) -> str:
         return self._running.printed()
+
+    def alive(self) -> bool:
+        """Whether the process still answers."""
+        try:
+            reply, _ = self._ask({"do": "ping"}, PING_SECONDS, "answering")
+        except SessionFailed:
+            return False
+        return reply == {"alive": True}
 
     def _ask(
         self, command: Mapping[str, Any], seconds: float, doing: str

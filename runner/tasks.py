@@ -12,17 +12,19 @@ import os
 import socket
 import threading
 import time
+from functools import cache
 from typing import Any
 
 from celery import Celery
 from celery.exceptions import SoftTimeLimitExceeded
-from celery.signals import worker_init
+from celery.signals import worker_init, worker_process_init, worker_process_shutdown
 from kombu.exceptions import OperationalError
-from sandbox.choose import best_sandbox
 
 from problems import Language, get_problem
-from runner.hardware import get_hardware
+from runner.hardware import HARDWARE, get_hardware
 from runner.judge import Request, judge
+from runner.pool import WarmPool
+from sandbox.choose import best_sandbox
 from sandbox.spec import Sandbox, SandboxUnavailable
 from wire.broker import celery_settings
 from wire.messages import (
@@ -52,6 +54,22 @@ def chosen_sandbox() -> Sandbox:
         SandboxUnavailable: this machine can isolate nothing.
     """
     return best_sandbox(unsafe=os.environ.get("BACKPASS_UNSAFE_NO_SANDBOX") == "1")
+
+
+@cache
+def warm_sessions() -> WarmPool:
+    """This process's waiting sessions."""
+    return WarmPool(chosen_sandbox(), HARDWARE.values())
+
+
+@worker_process_init.connect
+def _warm_up(**_: object) -> None:
+    warm_sessions()
+
+
+@worker_process_shutdown.connect
+def _cool_down(**_: object) -> None:
+    warm_sessions().__exit__(None, None, None)
 
 
 @worker_init.connect
@@ -131,7 +149,7 @@ def _judged(job: JobMessage, reporter: Reporter) -> Report:
             mode=job.mode,
             source=job.source,
         )
-        return judge(request, chosen_sandbox(), reporter.progress)
+        return judge(request, warm_sessions(), reporter.progress)
     except SoftTimeLimitExceeded:
         log.exception("judging %s took too long", job.attempt)
         reason = "Judging took longer than a job may take."

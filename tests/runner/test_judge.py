@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from problems import Language, all_problems, get_problem
-from runner.hardware import hardware_for
+from runner.hardware import HARDWARE, hardware_for
 from runner.judge import Request, judge
+from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
 from wire.messages import Phase
 from wire.verdict import Verdict
@@ -20,48 +21,49 @@ pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="session")
-def sandbox():
-    return best_sandbox()
+def sessions():
+    with WarmPool(best_sandbox(), HARDWARE.values()) as pool:
+        yield pool
 
 
-def judged(sandbox, slug, language, source, mode=PUBLIC, progress=lambda *_: None):
+def judged(sessions, slug, language, source, mode=PUBLIC, progress=lambda *_: None):
     request = Request(get_problem(slug), language, hardware_for(language), mode, source)
-    return judge(request, sandbox, progress)
+    return judge(request, sessions, progress)
 
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda p: f"{p.parent.name}-{p.stem}")
-def test_every_reference_solution_is_accepted(sandbox, path):
+def test_every_reference_solution_is_accepted(sessions, path):
     language = Language(path.stem.split("_")[0])
     mode = "submit" if language is Language.TRITON else PUBLIC
-    report = judged(sandbox, path.parent.name, language, path.read_text(), mode)
+    report = judged(sessions, path.parent.name, language, path.read_text(), mode)
     assert report.verdict is Verdict.ACCEPTED, report.headline
     assert len(report.cases) == report.cases_total > 0
     assert all(g.passed for c in report.cases for g in c.gradients)
 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda p: f"{p.parent.name}-{p.stem}")
-def test_every_wrong_solution_gets_the_verdict_it_deserves(sandbox, path):
+def test_every_wrong_solution_gets_the_verdict_it_deserves(sessions, path):
     source = path.read_text()
     expected = source.splitlines()[0].removeprefix("# expect:").strip()
     language = Language.TRITON if "import triton" in source else Language.PYTORCH
-    report = judged(sandbox, path.parent.name, language, source)
+    report = judged(sessions, path.parent.name, language, source, "submit")
     assert report.verdict.value == expected, report.headline
 
 
 @pytest.mark.parametrize("language", Language, ids=str)
 @pytest.mark.parametrize("problem", all_problems(), ids=lambda p: p.slug)
-def test_every_starter_runs_and_is_told_which_gradient_is_wrong(sandbox, problem, language):
-    report = judged(sandbox, problem.slug, language, problem.starter(language))
+def test_every_starter_runs_and_is_told_which_gradient_is_wrong(sessions, problem, language):
+    report = judged(sessions, problem.slug, language, problem.starter(language))
     assert report.verdict is Verdict.WRONG_GRADIENT, report.headline
     wrong = {g.name for c in report.cases for g in c.gradients if not g.passed}
     assert any(name in report.headline for name in wrong)
 
 
-def test_a_submission_on_the_cpu_is_timed_and_scored(sandbox):
+def test_a_submission_on_the_cpu_is_timed_and_scored(sessions):
     seen = []
     path = ROOT / "kernels/rms_norm/pytorch.py"
     report = judged(
-        sandbox,
+        sessions,
         "rms_norm",
         Language.PYTORCH,
         path.read_text(),
@@ -81,10 +83,10 @@ def test_a_submission_on_the_cpu_is_timed_and_scored(sandbox):
     assert (Phase.CASES, report.cases_total, report.cases_total) in seen
 
 
-def test_hidden_cases_show_no_seed_and_draw_new_values(sandbox):
+def test_hidden_cases_show_no_seed_and_draw_new_values(sessions):
     source = get_problem("relu_squared").starter(Language.PYTORCH)
     one, two = (
-        judged(sandbox, "relu_squared", Language.PYTORCH, source, "submit") for _ in range(2)
+        judged(sessions, "relu_squared", Language.PYTORCH, source, "submit") for _ in range(2)
     )
     hidden = [c for c in one.cases if not c.public]
     assert hidden
@@ -164,17 +166,17 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_broken_submissions_are_told_what_is_broken_and_where(sandbox, kind):
+def test_broken_submissions_are_told_what_is_broken_and_where(sessions, kind):
     source, verdict, line = BROKEN[kind]
-    report = judged(sandbox, "relu_squared", Language.PYTORCH, source)
+    report = judged(sessions, "relu_squared", Language.PYTORCH, source)
     assert report.verdict.value == verdict, report.headline
     assert (report.error.line if report.error else None) == line
     told = report.headline + (report.error.traceback if report.error else "")
-    for ours in (str(ROOT), "/job", "harness", "site-packages"):
+    for ours in (str(ROOT), "/job", "/tmp", "harness", "site-packages"):
         assert ours not in told
 
 
-def test_an_error_inside_a_triton_kernel_names_the_kernels_line(sandbox):
+def test_an_error_inside_a_triton_kernel_names_the_kernels_line(sessions):
     source = (
         "import torch\nimport triton\nimport triton.language as tl\n\n\n"
         "@triton.jit\ndef kernel(x_ptr, SIZE: tl.constexpr):\n"
@@ -185,32 +187,32 @@ def test_an_error_inside_a_triton_kernel_names_the_kernels_line(sandbox):
         "    kernel[(1,)](dx, SIZE=16)\n"
         "    return dx\n"
     )
-    report = judged(sandbox, "relu_squared", Language.TRITON, source)
+    report = judged(sessions, "relu_squared", Language.TRITON, source)
     assert report.verdict is Verdict.RUNTIME_ERROR
     assert report.error.line == 9
     assert "tl.nonsense" in report.error.traceback
     assert "kernel[(1,)]" in report.error.traceback
 
 
-def test_a_call_that_never_ends_is_stopped(sandbox, monkeypatch):
+def test_a_call_that_never_ends_is_stopped(sessions, monkeypatch):
     from dataclasses import replace
 
     source = "def backward(grad_output, x):\n    while True:\n        pass\n"
     problem, hardware = get_problem("relu_squared"), hardware_for(Language.PYTORCH)
     quick = replace(hardware, call_seconds=1.0)
     report = judge(
-        Request(problem, Language.PYTORCH, quick, PUBLIC, source), sandbox, lambda *_: None
+        Request(problem, Language.PYTORCH, quick, PUBLIC, source), sessions, lambda *_: None
     )
     assert report.verdict is Verdict.TIMED_OUT
     assert "1 s" in report.headline
 
 
-def test_what_a_submission_prints_is_kept_and_cut(sandbox):
+def test_what_a_submission_prints_is_kept_and_cut(sessions):
     source = (
         "print('hello from import')\n\n\ndef backward(grad_output, x):\n"
         "    print('x' * 10_000_000)\n    return 2 * grad_output * x.relu()\n"
     )
-    report = judged(sandbox, "relu_squared", Language.PYTORCH, source)
+    report = judged(sessions, "relu_squared", Language.PYTORCH, source)
     assert report.verdict is Verdict.ACCEPTED, report.headline
     assert report.output.startswith("hello from import")
     assert len(report.output) < 200_000

@@ -1,0 +1,163 @@
+"""Where sessions come from: started when asked for, or warm and waiting.
+
+A session serves one submission and is thrown away. What makes it slow to start is importing torch and
+triton, which can be done before there is a submission: `WarmPool` starts the next one as soon as one is
+taken, so that nobody waits for an import unless jobs come faster than sessions start.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from problems import Problem
+from runner.hardware import HardwareSpec
+from runner.session import Session
+from sandbox.spec import Limits, Sandbox
+
+JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
+# A session that waited longer than this is replaced: its wall clock runs while it waits.
+LONGEST_WAIT = 900.0
+_ROOT = Path(__file__).parents[1]
+
+
+def baseline_source(problem: Problem) -> str:
+    """The file by which a baseline session runs the plain PyTorch backward of `problem`."""
+    return (
+        f"import sys\n\nsys.path.insert(0, {str(_ROOT)!r})\nfrom problems import get_problem\n\n"
+        f"backward = get_problem({problem.slug!r}).baseline\n"
+    )
+
+
+class Sessions(Protocol):
+    """A source of ready sessions. Whoever takes one uses it as a context manager."""
+
+    sandbox: Sandbox
+
+    def take(self, hardware: HardwareSpec) -> Session:
+        """A session for one submission.
+
+        Raises:
+            SandboxUnavailable, HarnessBroken: none can be started.
+        """
+
+    def take_baseline(self, hardware: HardwareSpec) -> Session:
+        """A session that may also see `problems`, for the trusted baseline. Raises as `take` does."""
+
+    def settle(self) -> None:
+        """Return when nothing is being started: what is timed next is not disturbed."""
+
+
+class ColdSessions:
+    """Sessions started when they are asked for: for a single judgement."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+
+    def take(self, hardware: HardwareSpec) -> Session:
+        return _awaited(_start(self.sandbox, _Kind(hardware, baseline=False), JOB_LIMITS))
+
+    def take_baseline(self, hardware: HardwareSpec) -> Session:
+        return _awaited(_start(self.sandbox, _Kind(hardware, baseline=True), JOB_LIMITS))
+
+    def settle(self) -> None:
+        """Nothing is ever started behind the caller's back."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    hardware: HardwareSpec
+    baseline: bool
+
+    def __hash__(self) -> int:
+        return hash((self.hardware.name, self.baseline))
+
+
+def _start(sandbox: Sandbox, kind: _Kind, limits: Limits) -> Session:
+    trees = (_ROOT / "problems",) if kind.baseline else ()
+    return Session(sandbox, kind.hardware, limits=limits, trees=trees)
+
+
+def _awaited(session: Session) -> Session:
+    try:
+        session.start()
+    except BaseException:
+        session.__exit__(None, None, None)
+        raise
+    return session
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    session: Session
+    since: float
+
+
+class WarmPool:
+    """One waiting session of each kind that a worker needs; the next one starts when it is taken.
+
+    A context manager: leaving it ends all that wait.
+    """
+
+    def __init__(self, sandbox: Sandbox, hardware: Iterable[HardwareSpec]) -> None:
+        self.sandbox = sandbox
+        self._limits = replace(JOB_LIMITS, wall=JOB_LIMITS.wall + LONGEST_WAIT)
+        self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warm-up")
+        self._lock = threading.Lock()
+        self._waiting: dict[_Kind, Future[_Waiting]] = {}
+        for spec in hardware:
+            self._prepare(_Kind(spec, baseline=False))
+            if spec.timed:
+                self._prepare(_Kind(spec, baseline=True))
+
+    def _prepare(self, kind: _Kind) -> Future[_Waiting]:
+        future = self._starter.submit(self._warm, kind)
+        self._waiting[kind] = future
+        return future
+
+    def _warm(self, kind: _Kind) -> _Waiting:
+        session = _awaited(_start(self.sandbox, kind, self._limits))
+        return _Waiting(session, time.monotonic())
+
+    def take(self, hardware: HardwareSpec) -> Session:
+        return self._take(_Kind(hardware, baseline=False))
+
+    def take_baseline(self, hardware: HardwareSpec) -> Session:
+        return self._take(_Kind(hardware, baseline=True))
+
+    def _take(self, kind: _Kind) -> Session:
+        with self._lock:
+            future = self._waiting.get(kind) or self._prepare(kind)
+            try:
+                waiting = future.result()
+                if time.monotonic() - waiting.since > LONGEST_WAIT or not waiting.session.alive():
+                    waiting.session.__exit__(None, None, None)
+                    waiting = self._prepare(kind).result()
+            finally:
+                self._prepare(kind)
+            return waiting.session
+
+    def settle(self) -> None:
+        with self._lock:
+            for future in self._waiting.values():
+                future.exception()  # waits; whoever takes it meets the exception
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._starter.shutdown(wait=True)
+        for future in self._waiting.values():
+            if future.exception() is None:
+                future.result().session.__exit__(kind, error, trace)
