@@ -68,7 +68,9 @@ def report_for(submission: Submission, **changes: Any) -> Report:
         hardware=submission.hardware,
         language=submission.language,
         mode=submission.mode,
-        cases=(CaseReport("small", "The smallest shape.", True, {"M": 2, "N": 4}, "bfloat16", True),),
+        cases=(
+            CaseReport("small", "The smallest shape.", True, {"M": 2, "N": 4}, "bfloat16", True),
+        ),
         cases_total=1,
         timings=(timing(),) if measured else (),
         score=0.5 if measured else None,

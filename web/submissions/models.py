@@ -96,7 +96,7 @@ class Submission(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.problem} in {self.language}, {self.created_at:%Y-%m-%d %H:%M}"
+        return f"{self.problem} in {self.language}: {self.verdict or self.state}"
 
     def get_absolute_url(self) -> str:
         return reverse("submission", args=[self.pk])

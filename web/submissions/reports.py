@@ -130,7 +130,7 @@ def _read_dict(arguments: tuple[Any, ...], value: Any, where: str) -> dict[str, 
 
 def _read_scalar(hint: Any, value: Any, where: str) -> Any:
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        if value not in {member.value for member in hint}:
+        if not isinstance(value, str) or value not in list(hint):
             raise BadReport(f"{where} is {value!r:.60}, which is none of {', '.join(hint)}")
         return hint(value)
     if hint is float and type(value) in (int, float):

@@ -38,9 +38,7 @@ def test_a_submission_is_stored_as_posted_and_waits(alice: User) -> None:
     assert (attempt.number, attempt.state) == (1, "sent")
 
 
-@pytest.mark.parametrize(
-    ("language", "hardware"), [("triton", "interpreter"), ("pytorch", "cpu")]
-)
+@pytest.mark.parametrize(("language", "hardware"), [("triton", "interpreter"), ("pytorch", "cpu")])
 def test_the_site_picks_the_hardware_that_takes_the_language(
     alice: User, language: str, hardware: str
 ) -> None:
@@ -160,9 +158,7 @@ def test_the_job_is_sent_after_the_commit_and_not_before(
 
 
 @pytest.mark.usefixtures("broken_broker")
-def test_a_broker_that_is_away_costs_no_submission(
-    alice: User, commits: Callable[[], Any]
-) -> None:
+def test_a_broker_that_is_away_costs_no_submission(alice: User, commits: Callable[[], Any]) -> None:
     with commits():
         submission = submit(Owner(alice), POSTED)
     attempt = submission.attempts.get()
