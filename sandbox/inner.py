@@ -30,6 +30,10 @@ def main(config_fd: int) -> None:
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)  # process 1 without a handler ignores them
+        # Only here do the streams get their numbers: no process outside holds them meanwhile, so
+        # that the judge sees their end as soon as the job closes them.
+        for number, descriptor in enumerate(config["streams"]):
+            os.dup2(descriptor, number)
         _give_up_privileges(config)
         _die_with_the_launcher(config["alive"])
         # O_PATH: through it the judge counts what the job uses, and nobody can read a file.

@@ -110,15 +110,19 @@ class LocalSandbox(ABC):
             ends["judge"] = opened[-1]
             steps = self._steps(job, opened)
             inner = self._inner(job, who, arenas)
-            inner |= {"status": ends["status"], "alive": ends["alive"][0]}
+            inner |= {
+                "status": ends["status"],
+                "alive": ends["alive"][0],
+                "streams": (ends["stdin"], ends["stdout"]),
+            }
             opened.append(bytes_in_memory("inner", json.dumps(inner).encode()))
             first = _run_main("inner", self.stage, opened[-1])
             config = self._config(who, steps, first) | ends | {"hostname": HOSTNAME}
             opened.append(bytes_in_memory("launch", json.dumps(config).encode()))
             launcher = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 _run_main("launch", PACKAGES, opened[-1]),
-                stdin=ends["stdin"],
-                stdout=ends["stdout"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 stderr=ends["stderr"],
                 env={},
                 cwd="/",

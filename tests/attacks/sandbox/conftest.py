@@ -1,0 +1,3 @@
+from tests.sandbox.support import nothing_is_left, sandbox
+
+__all__ = ["nothing_is_left", "sandbox"]
