@@ -1,0 +1,35 @@
+"""Runs beside an attack inside the sandbox: one line for each attempt, "blocked" or "BREACH"."""
+
+import ctypes
+import errno
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def attempt(what, action):
+    """Report whether `action` could be done. Only the operating system's refusal blocks it."""
+    try:
+        found = action()
+    except OSError as error:
+        print("blocked", what, errno.errorcode.get(error.errno, error.errno), flush=True)
+    else:
+        print("BREACH", what, repr(found)[:200], flush=True)
+
+
+def check(what, held):
+    """Report a promise that can be seen directly."""
+    print("blocked" if held else "BREACH", what, flush=True)
+
+
+def syscall(number, *arguments):
+    """A raw system call; a function to hand to `attempt`."""
+
+    def call():
+        result = libc.syscall(ctypes.c_long(number), *arguments)
+        if result < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        return result
+
+    return call

@@ -1,0 +1,26 @@
+"""Strategy: become root by a setuid file, a device node, a user change, a new namespace.
+Stopped by: no_new_privs, nosuid mounts, no capabilities, one mapped user.
+"""
+
+import os
+import shutil
+import subprocess
+
+from attempts import attempt, check
+
+shutil.copy("/usr/bin/id", "/tmp/id")
+os.chmod("/tmp/id", 0o6755)
+users = {
+    subprocess.run([path, "-u"], capture_output=True).stdout for path in ("/tmp/id", "/bin/id")
+}
+check("setuid copy", users == {b"1000\n"})
+for path in ("/bin/su", "/usr/bin/sudo", "/usr/bin/passwd", "/usr/bin/newuidmap"):
+    if os.path.exists(path):
+        code = "import os; print(os.geteuid())"
+        result = subprocess.run([path, "-c", code], capture_output=True, stdin=subprocess.DEVNULL)
+        check(path, result.returncode != 0)
+attempt("setuid 0", lambda: os.setresuid(0, 0, 0))
+attempt("setgid 0", lambda: os.setresgid(0, 0, 0))
+attempt("other groups", lambda: os.setgroups([0]))
+attempt("device node", lambda: os.mknod("/tmp/disk", 0o60666, os.makedev(8, 0)))
+attempt("give a file away", lambda: os.chown("/tmp/id", 0, 0))

@@ -1,0 +1,43 @@
+"""Strategy: read the host's files, processes, environment and kernel memory.
+Stopped by: a root that holds only what was listed, a process namespace, an undumpable first process.
+"""
+
+import os
+
+from attempts import attempt, check
+
+
+def read(path):
+    def call():
+        with open(path, "rb") as stream:
+            return stream.read(100)
+
+    return call
+
+
+for path in (
+    os.environ["HOST_FILE"],
+    "/etc/shadow",
+    "/etc/hostname",
+    "/etc/machine-id",
+    "/root/.bash_history",
+    "/var/log/dpkg.log",
+    "/run/utmp",
+    "/proc/1/environ",
+    "/proc/1/mem",
+    "/proc/1/maps",
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/dev/kmsg",
+    "/dev/mem",
+    "/dev/zero",
+    "/dev/tty",
+):
+    attempt(path, read(path))
+attempt("descriptors of process 1", lambda: os.listdir("/proc/1/fd"))
+attempt("root of process 1", lambda: os.listdir("/proc/1/root"))
+attempt("homes", lambda: os.listdir("/home"))
+attempt("the judge's process", lambda: os.kill(int(os.environ["HOST_PID"]), 0))
+check("environment", "HOST_SECRET" not in os.environ)
+pids = [name for name in os.listdir("/proc") if name.isdigit()]
+check("other processes", len(pids) == 2)
