@@ -17,7 +17,7 @@ import os
 from celery import Celery
 
 from wire.broker import celery_settings, data_directory
-from wire.messages import RESULTS_QUEUE
+from wire.messages import EVENT_TASK, RESULTS_QUEUE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
 
@@ -36,6 +36,7 @@ app = Celery("web")
 app.conf.update(celery_settings())
 app.conf.update(
     imports=["web.tasks"],
+    task_routes={EVENT_TASK: {"queue": RESULTS_QUEUE}, SWEEP_TASK: {"queue": RESULTS_QUEUE}},
     worker_concurrency=1,
     worker_hijack_root_logger=False,
     broker_connection_timeout=BROKER_CONNECT_SECONDS,
@@ -47,7 +48,7 @@ app.conf.update(
             "schedule": SWEEP_SECONDS,
             # After a pause of the worker the runners' news come first: a sweep that waited would take
             # attempts for lost whose beats only lie behind it in the queue.
-            "options": {"queue": RESULTS_QUEUE, "expires": SWEEP_SECONDS},
+            "options": {"expires": SWEEP_SECONDS},
         },
     },
 )

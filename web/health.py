@@ -6,10 +6,12 @@ import logging
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 logger = logging.getLogger(__name__)
 
 
+@require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
     """200 and {"status": "ok"} if the database answers, else 503."""
     try:

@@ -10,14 +10,13 @@ from django.db import InterfaceError, OperationalError
 from web.celery import SWEEP_TASK, app
 from web.submissions.events import record_event
 from web.submissions.sweeper import sweep
-from wire.messages import EVENT_TASK, RESULTS_QUEUE
+from wire.messages import EVENT_TASK
 
 
 def results_task(name: str) -> Callable[[Callable[..., None]], Any]:
-    """Register a task on the results queue that tries again while the database is locked or away."""
+    """Register a task of the results worker that tries again while the database is locked or away."""
     return app.task(
         name=name,
-        queue=RESULTS_QUEUE,
         acks_late=True,
         autoretry_for=(OperationalError, InterfaceError),
         max_retries=30,

@@ -32,7 +32,8 @@ def board(problem: Problem, kind: HardwareKind) -> QuerySet[Standing]:
 
 def own_standings(problem: Problem, user: User) -> list[Standing]:
     """The user's standings for the problem, one for each hardware."""
-    return list(_current(problem).filter(user=user).order_by("hardware"))
+    own = _current(problem).filter(user=user).select_related("user")
+    return list(own.order_by("hardware"))
 
 
 def own_rank(standing: Standing, kind: HardwareKind) -> int:
