@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -13,11 +12,6 @@ from tests.web.conftest import PASSWORD
 from web.accounts.models import User
 
 BACK = "/problems/rms-norm/"
-
-
-@pytest.fixture(autouse=True)
-def _no_attempts_remembered() -> None:
-    cache.clear()
 
 
 def sign_up(client: Client, **fields: str) -> Any:
