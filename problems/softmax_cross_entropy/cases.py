@@ -9,13 +9,13 @@ from problems.softmax_cross_entropy.sampling import LossValues
 from problems.spec import Case
 
 PUBLIC = (
-    Case("one_class", {"M": 1, "V": 1}, "One class is certain, so its gradient is zero."),
     Case("power_of_two", {"M": 8, "V": 128}, "Sizes that fill blocks exactly."),
     Case(
         "odd_sizes",
         {"M": 17, "V": 257},
         "Neither size is a multiple of a block, so the last block needs a mask.",
     ),
+    Case("one_class", {"M": 1, "V": 1}, "One class is certain, so its gradient is zero."),
     Case(
         "wide_vocabulary",
         {"M": 3, "V": 9001},
@@ -32,6 +32,12 @@ PUBLIC = (
         {"M": 4, "V": 50},
         "Every target is -100: the gradient is zero, not 0 / 0.",
         values=LossValues.ALL_IGNORED,
+    ),
+    Case(
+        "confident",
+        {"M": 12, "V": 1000},
+        "The target's probability is near 1, so p − 1 is a small difference.",
+        values=LossValues.CONFIDENT,
     ),
     Case(
         "logits_sliced",
@@ -74,12 +80,6 @@ _HIDDEN = (
         {"M": 14, "V": 129},
         "Every target is the last class, beyond the last full block.",
         values=LossValues.LAST_CLASS,
-    ),
-    Case(
-        "confident",
-        {"M": 12, "V": 1000},
-        "The target's probability is near 1, so p − 1 is a small difference.",
-        values=LossValues.CONFIDENT,
     ),
     Case(
         "large_offset",
