@@ -11,6 +11,7 @@ Object.assign(htmx.config, {
   allowScriptTags: false,
   includeIndicatorStyles: false,
   historyCacheSize: 0,
+  attributesToSettle: ["class"], // copying a style attribute is what the content security policy forbids
   selfRequestsOnly: true,
   scrollIntoViewOnBoost: false,
   timeout: 20_000,

@@ -42,7 +42,7 @@ function indentOrFill({ state, dispatch }) {
 function keys(form) {
   const press = (mode) => () => {
     const button = form.querySelector(`button[data-mode="${mode}"]`);
-    if (button && !button.disabled) form.requestSubmit(button);
+    button?.click(); // htmx learns from the click which button it was; a disabled one does nothing
     return true;
   };
   const sayEscape = (view) => {

@@ -91,6 +91,14 @@ export const errorMarks = [
   gutter({ class: "error-gutter", markers: (view) => view.state.field(mark).signs, initialSpacer: () => new Sign("") }),
 ];
 
+// CodeMirror's own scrolling would move the page too, away from the verdict on a narrow screen.
+function scrollEditorTo(view, position) {
+  const { top, bottom } = view.lineBlockAt(position);
+  const { scrollTop, clientHeight } = view.scrollDOM;
+  if (top >= scrollTop && bottom <= scrollTop + clientHeight) return;
+  view.scrollDOM.scrollTop = Math.max(0, top - clientHeight / 3);
+}
+
 /** Call when the text is sent: later line numbers speak of this text. */
 export function noteSent(view) {
   view.dispatch({ effects: [sent.of(null), setMark.of(null)] });
@@ -101,7 +109,6 @@ export function markError(view, line, message) {
   const { doc, since } = view.state.field(sentText);
   if (line < 1 || line > doc.lines) return;
   const from = since.mapPos(doc.line(line).from, 1);
-  view.dispatch({
-    effects: [setMark.of({ from, message }), EditorView.scrollIntoView(from, { y: "nearest", yMargin: 60 })],
-  });
+  view.dispatch({ effects: setMark.of({ from, message }) });
+  scrollEditorTo(view, from);
 }

@@ -39,7 +39,6 @@ function prepare(box) {
   const fromAddress = () => tabList.find((t) => t.hash === location.hash);
   addEventListener("hashchange", () => fromAddress() && select(tabList, panels, fromAddress(), false));
   select(tabList, panels, fromAddress() ?? tabList[0], false);
-  box.classList.add("ready");
 }
 
 export function tabs() {

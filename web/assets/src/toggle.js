@@ -27,7 +27,6 @@ export function themeSwitch() {
     button.textContent = next === "dark" ? "Dark" : "Light";
     button.setAttribute("aria-label", `Use the ${next} theme`);
   };
-  button.hidden = false;
   button.addEventListener("click", () => {
     choose(current() === "dark" ? "light" : "dark");
     tell();

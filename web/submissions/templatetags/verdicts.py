@@ -50,14 +50,22 @@ def failed(cases: Iterable[CaseReport]) -> list[CaseReport]:
 
 
 @register.filter
+def public(cases: Iterable[CaseReport], is_public: bool) -> list[CaseReport]:
+    """The public cases, or the hidden ones."""
+    return [case for case in cases if case.public == is_public]
+
+
+@register.filter
 def wrong_region(heat_map: HeatMap) -> str:
     """In words, the smallest block with all that is wrong: "rows 32-63 of 64, all 128 columns".
 
-    As exact as the grid is fine; "" if nothing is wrong.
+    A vector's is "elements 2-63 of 64". As exact as the grid is fine; "" if nothing is wrong.
     """
     wrong = [cell for cell in cells(heat_map) if cell.share > 0]
     if not wrong:
         return ""
+    if heat_map.extent[0] == 1:
+        return _in_words("element", [c.x for c in wrong], heat_map.columns, heat_map.extent[1])
     rows = _in_words("row", [c.y for c in wrong], heat_map.rows, heat_map.extent[0])
     columns = _in_words("column", [c.x for c in wrong], heat_map.columns, heat_map.extent[1])
     return f"{rows}, {columns}"
