@@ -26,7 +26,7 @@ class Service:
     """Something to keep running.
 
     `is_ready` looks at its child. `descriptors` are files it inherits. `stop_signals` are sent to it
-    one after the other, `seconds between` apart, before it is killed.
+    one after the other, the last one again and again, before it is killed.
     """
 
     name: str

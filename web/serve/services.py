@@ -16,6 +16,8 @@ from web.serve.processes import Child, Service, answers, log_says
 
 WEB_THREADS = 8
 JUDGE_QUEUES = "judge.cpu,judge.interpreter"
+# Django's checks import every view, and with them PyTorch: seconds for what the web server needs anyway.
+_SKIP_CHECKS = {"CELERY_SKIP_CHECKS": "true"}
 _CELERY_READY = log_says(b" ready.")
 
 
@@ -111,7 +113,7 @@ def _celery(
         label=label,
         argv=(*_python("celery", "-A", *arguments), "--loglevel", "INFO"),
         log=fresh_log(options.logs, name),
-        environment=base_environment(options),
+        environment=base_environment(options) | _SKIP_CHECKS,
         is_ready=is_ready,
         stop_signals=stop_signals,
     )

@@ -21,8 +21,8 @@ from web.serve.processes import Child, Service
 
 LOOK_EVERY = 0.05
 STRAYS_EVERY = 1.0
-STOP_SECONDS = 8.0
-NEXT_SIGNAL_AFTER = 3.0
+STOP_STAGES = 2
+STAGE_SECONDS = 4.0
 HOPELESS_AFTER = 4  # failures in a row of something that never became ready
 TAIL = 12
 
@@ -159,11 +159,11 @@ class Supervisor:
         """Ask every service to end, then insist; a second request ends the waiting."""
         say("Stopping.")
         try:
-            for stage in range(1 + int(STOP_SECONDS // NEXT_SIGNAL_AFTER)):
+            for stage in range(STOP_STAGES):
                 for child in self._children:
                     signals = child.service.stop_signals
                     child.signal(signals[min(stage, len(signals) - 1)])
-                if self._all_ended_within(NEXT_SIGNAL_AFTER):
+                if self._all_ended_within(STAGE_SECONDS):
                     break
             say("Stopped.")
         except StopRequested:
