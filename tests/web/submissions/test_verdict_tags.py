@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from django.template import Context, Template
@@ -11,7 +13,7 @@ from web.submissions.templatetags.verdicts import cells, drawn_height, share_of,
 from wire.verdict import HeatMap
 
 
-def _wrong(shape, *places):
+def _wrong(shape: tuple[int, ...], *places: Any) -> HeatMap:
     mask = torch.zeros(shape, dtype=torch.bool)
     for place in places:
         mask[place] = True
@@ -48,7 +50,7 @@ def test_a_cell_covers_exactly_the_indices_the_judge_counted_in_it(width, share)
 
 def test_the_cells_of_a_row_cover_every_index_once():
     ranges = [c.column_range for c in cells(_wrong((1, 100)))]
-    covered = []
+    covered: list[int] = []
     for span in ranges:
         first, _, last = span.partition("-")
         covered += range(int(first), int(last or first) + 1)
