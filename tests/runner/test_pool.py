@@ -1,0 +1,90 @@
+"""Warm sessions: used once, replaced when old or dead, gone at the end."""
+
+import os
+
+import psutil
+import pytest
+
+from problems import Language, get_problem
+from runner import pool as pool_module
+from runner.hardware import hardware_for
+from runner.pool import ColdSessions, WarmPool, baseline_source
+from sandbox.choose import best_sandbox
+
+pytestmark = pytest.mark.sandbox
+CPU = hardware_for(Language.PYTORCH)
+PROBLEM = get_problem("relu_squared")
+SOURCE = "def backward(grad_output, x):\n    return 2 * grad_output * x.relu()\n"
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    return best_sandbox()
+
+
+def works(session):
+    case = PROBLEM.cases[0]
+    session.load(PROBLEM, SOURCE)
+    session.prepare(PROBLEM.make_arguments(case, 0), case.dims)
+    return len(session.call().gradients) == 1
+
+
+def descendants():
+    return {p.pid for p in psutil.Process(os.getpid()).children(recursive=True)}
+
+
+def test_every_job_gets_a_session_of_its_own(sandbox):
+    with WarmPool(sandbox, [CPU]) as pool:
+        with pool.take(CPU) as first:
+            assert works(first)
+        with pool.take(CPU) as second:
+            assert second is not first
+            assert works(second)
+
+
+def test_leaving_the_pool_leaves_no_process(sandbox):
+    before = descendants()
+    with WarmPool(sandbox, [CPU]) as pool:
+        pool.settle()
+        assert descendants() > before
+    assert descendants() == before
+
+
+def test_a_session_that_died_while_waiting_is_replaced(sandbox):
+    with WarmPool(sandbox, [CPU]) as pool:
+        pool.settle()
+        for waiting in pool._waiting.values():
+            waiting.result().session._running.kill()
+        with pool.take(CPU) as session:
+            assert works(session)
+
+
+def test_a_session_that_waited_too_long_is_replaced(sandbox, monkeypatch):
+    with WarmPool(sandbox, [CPU]) as pool:
+        pool.settle()
+        old = next(iter(pool._waiting.values())).result().session
+        monkeypatch.setattr(pool_module, "LONGEST_WAIT", -1.0)
+        with pool.take(CPU) as session:
+            assert session is not old
+            assert works(session)
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
+def test_a_baseline_session_runs_the_plain_backward_and_others_do_not_see_problems(sandbox, warm):
+    sessions = WarmPool(sandbox, [CPU]) if warm else ColdSessions(sandbox)
+    case = PROBLEM.cases[1]
+    arguments = PROBLEM.make_arguments(case, 1)
+    with sessions.take_baseline(CPU) as session:
+        session.load(PROBLEM, baseline_source(PROBLEM))
+        session.prepare(arguments, case.dims)
+        (dx,) = session.call().gradients
+    assert dx.equal(PROBLEM.baseline(**arguments)[0])
+    spy = (
+        "import os\n\ntry:\n    os.listdir(" + repr(str(pool_module._ROOT / "problems")) + ")\n"
+        "except OSError:\n    print('nothing to see')\n" + SOURCE
+    )
+    with sessions.take(CPU) as session:
+        session.load(PROBLEM, spy)
+        assert "nothing to see" in session.printed()
+    if warm:
+        sessions.__exit__(None, None, None)
