@@ -28,19 +28,20 @@ def main(config_fd: int) -> None:
         config = json.load(stream)
     judge = socket.socket(fileno=config["status"])
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)  # process 1 without a handler ignores them
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 without a handler ignores it
         # Only here do the streams get their numbers: no process outside holds them meanwhile, so
         # that the judge sees their end as soon as the job closes them.
         for number, descriptor in enumerate(config["streams"]):
             os.dup2(descriptor, number)
         _give_up_privileges(config)
-        _die_with_the_launcher(config["alive"])
+        alive = config["alive"]
+        os.set_inheritable(alive, False)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # changing the user cleared it
         # O_PATH: through it the judge counts what the job uses, and nobody can read a file.
         root = os.open("/", os.O_PATH | os.O_DIRECTORY)
         socket.send_fds(judge, [b"root"], [root])
         os.close(root)
-        _close_all_but({0, 1, 2, judge.fileno(), *config["keep"]})
+        _close_all_but({0, 1, 2, alive, judge.fileno(), *config["keep"]})
         child = _start(config, judge)
     except OSError as error:
         judge.send(f"failed {error}".encode()[:2000])
@@ -48,7 +49,7 @@ def main(config_fd: int) -> None:
     for fd in (0, 1, 2, *config["keep"]):
         os.close(fd)  # or the judge would never see the end of a stream the job closed
     judge.send(b"started")
-    status = _wait(child)
+    status = _wait(child, alive)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     judge.send(f"ended {status} {used.ru_utime + used.ru_stime:.3f}".encode())
 
@@ -66,15 +67,6 @@ def _give_up_privileges(config: dict[str, Any]) -> None:
     linux.drop_capabilities()
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
-
-
-def _die_with_the_launcher(alive: int) -> None:
-    # Changing the user cleared the death signal; the pipe tells whether we came too late.
-    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-    watch = select.poll()
-    watch.register(alive, 0)
-    if watch.poll(0):
-        sys.exit(1)
 
 
 def _close_all_but(keep: set[int]) -> None:
@@ -127,9 +119,25 @@ def _become_the_job(config: dict[str, Any]) -> None:
     os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606
 
 
-def _wait(child: int) -> int:
-    """The wait status of `child`, reaping whatever else ends meanwhile."""
+def _wait(child: int, alive: int) -> int:
+    """The wait status of `child`, reaping whatever else ends meanwhile.
+
+    Exits, and so ends the job, when the launcher is gone: `alive` is a pipe that only it holds the
+    other end of. The death signal alone would not do: below bubblewrap our parent may be another user
+    without privileges, and the kernel then drops its signal.
+    """
+    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    watch = select.poll()
+    watch.register(woken, select.POLLIN)
+    watch.register(alive, 0)
     while True:
-        pid, status = os.waitpid(-1, 0)
+        pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == child:
             return status
+        if pid != 0:
+            continue
+        if any(descriptor == alive for descriptor, _ in watch.poll()):
+            os._exit(1)
+        os.read(woken, 4096)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,9 +54,7 @@ def test_a_job_that_closed_its_streams_is_noticed_at_once(sandbox: Sandbox):
     source = "import os, time; os.close(0); os.close(1); time.sleep(60)"
     with sandbox.start(python_job(source)) as running:
         with pytest.raises(JobEnded):
-            for _ in range(100):
-                running.write(b"x" * 1000, soon())
-                time.sleep(0.02)
+            running.write(b"x" * 1_000_000, soon())  # more than the pipe holds
         with pytest.raises(JobEnded):
             running.read(1, soon())
 
@@ -186,7 +184,11 @@ def test_a_tree_is_visible_at_its_own_path_and_its_neighbours_are_not(
     (tmp_path / "shown").mkdir(mode=0o755)
     (tmp_path / "shown" / "file").write_text("yes")
     (tmp_path / "hidden").mkdir()
-    source = f"import os; print(os.listdir({str(tmp_path)!r}), open({str(tmp_path)!r} + '/shown/file').read())"
+    source = f"""
+import os
+folder = {str(tmp_path)!r}
+print(os.listdir(folder), open(folder + "/shown/file").read())
+"""
     outcome = run(sandbox, python_job(source, trees=(tmp_path / "shown",)))
     assert outcome.output == "['shown'] yes\n"
 
@@ -240,14 +242,8 @@ def test_a_program_that_does_not_exist_is_said_so(sandbox: Sandbox):
         {"arenas": {"empty": 0}},
     ],
 )
-def test_a_job_that_asks_for_what_it_may_not_have_is_refused(sandbox: Sandbox, change: dict):
+def test_a_job_that_asks_for_what_it_may_not_have_is_refused(
+    sandbox: Sandbox, change: dict[str, Any]
+):
     with pytest.raises(ValueError, match=r"path|folder|size"):
         sandbox.start(replace(python_job(""), **change))
-
-
-def test_the_judge_holds_no_file_on_disk_while_a_job_runs(sandbox: Sandbox, tmp_path: Path):
-    with sandbox.start(python_job("import time; time.sleep(60)", files={"secret": b"x"})):
-        held = [
-            os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()
-        ]
-    assert not [path for path in held if path.startswith("/tmp/backpass")]

@@ -12,7 +12,7 @@ def attempt(what, action):
     try:
         found = action()
     except OSError as error:
-        print("blocked", what, errno.errorcode.get(error.errno, error.errno), flush=True)
+        print("blocked", what, errno.errorcode.get(error.errno or 0, error.errno), flush=True)
     else:
         print("BREACH", what, repr(found)[:200], flush=True)
 

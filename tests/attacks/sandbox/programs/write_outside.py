@@ -1,4 +1,5 @@
-"""Strategy: change anything but /tmp: the root, the job's own files, the interpreter, the kernel's knobs.
+"""Strategy: change anything but /tmp: the root, the job's own files, the interpreter, the
+kernel's knobs.
 Stopped by: read-only mounts, an unprivileged user.
 """
 
