@@ -130,7 +130,8 @@ USE_I18N = False
 # --- Static files: hashed and compressed by collectstatic in production, else straight from the tree.
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "web" / "static"]
-STATIC_ROOT = BASE_DIR / "web" / "staticfiles" if PRODUCTION else None
+_STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "web" / "staticfiles"))
+STATIC_ROOT = _STATIC_ROOT if PRODUCTION else None
 WHITENOISE_USE_FINDERS = not PRODUCTION
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.conf import settings as site
 from django.core.management import call_command
 from django.test import Client
 
@@ -28,7 +28,7 @@ def manage(tmp_path: Path, *arguments: str, **variables: str) -> subprocess.Comp
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
-        cwd=settings.BASE_DIR,
+        cwd=site.BASE_DIR,
         env=kept | {"BACKPASS_DATA": str(tmp_path / "data")} | variables,
         capture_output=True,
         text=True,
@@ -84,6 +84,29 @@ def test_a_proxy_is_believed_only_when_told(tmp_path: Path) -> None:
     expression = "getattr(settings, 'SECURE_PROXY_SSL_HEADER', None)"
     assert show(tmp_path, expression, **PRODUCTION) == "None"
     assert "https" in show(tmp_path, expression, **PRODUCTION, TRUSTED_PROXY_COUNT="1")
+
+
+def test_static_files_can_be_collected_for_production(tmp_path: Path) -> None:
+    variables = PRODUCTION | {"STATIC_ROOT": str(tmp_path / "static")}
+    done = manage(tmp_path, "collectstatic", "--noinput", "-v0", **variables)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "static" / "staticfiles.json").exists()
+    assert list((tmp_path / "static").glob("backpass.*.css.gz"))
+
+
+@pytest.mark.django_db
+def test_static_files_are_served_without_being_collected(client: Client) -> None:
+    response: Any = client.get("/static/backpass.css")
+    assert response.status_code == 200
+    assert "text/css" in response["Content-Type"]
+
+
+@pytest.mark.django_db
+def test_only_the_health_check_answers_without_https(client: Client, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    assert client.get("/").status_code == 301
+    assert client.get("/healthz").status_code == 200
 
 
 @pytest.mark.django_db

@@ -38,12 +38,10 @@ def _expire_leases(now: datetime) -> None:
     expired = Attempt.objects.filter(state=Attempt.State.RUNNING, lease_until__lt=now)
     for pk, submission_id in expired.values_list("pk", "submission_id"):
         with transaction.atomic():
-            submission = Submission.objects.select_for_update().get(pk=submission_id)
+            submission = Submission.objects.select_for_update().filter(pk=submission_id).first()
             # Read again under the lock: a beat or a verdict may have come in between.
-            attempt = submission.attempts.filter(
-                pk=pk, state=Attempt.State.RUNNING, lease_until__lt=now
-            ).first()
-            if attempt:
+            attempt = expired.filter(pk=pk).first()
+            if submission and attempt:
                 attempt.submission = submission
                 give_up_attempt(
                     submission, attempt, f"its runner was silent for {LEASE_SECONDS} seconds"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 
 from tests.web.samples import SOURCE, make_submission
@@ -165,16 +166,27 @@ def test_a_broker_that_is_away_costs_no_submission(alice: User, commits: Callabl
     assert (attempt.state, attempt.dispatched_at, attempt.dispatches) == ("sent", None, 0)
 
 
+def a_user() -> Owner:
+    return Owner(User.objects.create_user("alice"))
+
+
+def a_visitor() -> Owner:
+    session = SessionStore()
+    session.create()
+    return Owner(visitor="v1", session_key=session.session_key or "")
+
+
 @pytest.mark.django_db(transaction=True)
-def test_posts_at_the_same_moment_do_not_pass_the_limit() -> None:
-    alice = User.objects.create_user("alice")
+@pytest.mark.parametrize("make_owner", [a_user, a_visitor])
+def test_posts_at_the_same_moment_do_not_pass_the_limit(make_owner: Callable[[], Owner]) -> None:
+    owner = make_owner()
     refused: list[str] = []
     barrier = threading.Barrier(6)
 
     def post(number: int) -> None:
         try:
             barrier.wait(timeout=30)
-            submit(Owner(alice), replace(POSTED, idempotency_key=str(number)))
+            submit(owner, replace(POSTED, mode="run", idempotency_key=str(number)))
         except Refused as error:
             refused.append(str(error))
         finally:
@@ -185,7 +197,7 @@ def test_posts_at_the_same_moment_do_not_pass_the_limit() -> None:
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    assert (alice.submissions.count(), len(refused)) == (3, 3)
+    assert (owner.submissions().count(), len(refused)) == (3, 3)
 
 
 @pytest.mark.django_db(transaction=True)
