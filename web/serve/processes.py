@@ -25,8 +25,8 @@ WELL_AFTER = 30.0
 class Service:
     """Something to keep running.
 
-    `is_ready` looks at its child. `descriptors` are files it inherits. `stop_signals` are sent to it
-    one after the other, the last one again and again, before it is killed.
+    `is_ready` looks at its child. `descriptors` are files it inherits. `grace` is how many seconds it
+    has to end when asked to, before it is killed.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Service:
     environment: Mapping[str, str]
     is_ready: Callable[[Child], bool]
     descriptors: tuple[int, ...] = ()
-    stop_signals: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+    grace: float = 8.0
 
 
 @dataclass
@@ -91,8 +91,12 @@ class Child:
         self.process, self.ready = None, False
         return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def signal(self, number: signal.Signals) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.is_running:
             self.process.send_signal(number)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable
@@ -15,6 +14,8 @@ from web.serve.preparation import base_environment
 from web.serve.processes import Child, Service, answers, log_says
 
 WEB_THREADS = 8
+GRACE = 8.0
+JUDGE_GRACE = 3.0
 JUDGE_QUEUES = "judge.cpu,judge.interpreter"
 # Django's checks import every view, and with them PyTorch: seconds for what the web server needs anyway.
 _SKIP_CHECKS = {"CELERY_SKIP_CHECKS": "true"}
@@ -68,7 +69,7 @@ def clock(options: Options) -> Service:
 def judge(options: Options) -> Service:
     """The embedded runner: one job at a time, so that jobs do not disturb each other's timing.
 
-    A warm stop lets it finish its job; when that takes longer than a stop may, a cold one does not.
+    A stop does not wait for a job that takes long: the web notices, and sends it again.
     """
     return _celery(
         options,
@@ -76,7 +77,7 @@ def judge(options: Options) -> Service:
         label="The judge",
         arguments=("runner.tasks", "worker", "-Q", JUDGE_QUEUES, "-c", "1", "-n", "judge@%h"),
         is_ready=_CELERY_READY,
-        stop_signals=(signal.SIGTERM, signal.SIGQUIT),
+        grace=JUDGE_GRACE,
     )
 
 
@@ -106,7 +107,7 @@ def _celery(
     label: str,
     arguments: Iterable[str],
     is_ready: Callable[[Child], bool],
-    stop_signals: tuple[signal.Signals, ...] = (signal.SIGTERM,),
+    grace: float = GRACE,
 ) -> Service:
     return Service(
         name=name,
@@ -115,7 +116,7 @@ def _celery(
         log=fresh_log(options.logs, name),
         environment=base_environment(options) | _SKIP_CHECKS,
         is_ready=is_ready,
-        stop_signals=stop_signals,
+        grace=grace,
     )
 
 

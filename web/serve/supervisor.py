@@ -21,8 +21,6 @@ from web.serve.processes import Child, Service
 
 LOOK_EVERY = 0.05
 STRAYS_EVERY = 1.0
-STOP_STAGES = 2
-STAGE_SECONDS = 4.0
 HOPELESS_AFTER = 4  # failures in a row of something that never became ready
 TAIL = 12
 
@@ -46,6 +44,8 @@ class Supervisor:
         self._options = options
         self._instance = instance
         self._children: list[Child] = []
+        # Kept for as long as the site runs: each new web server inherits it.
+        self._listener: socket.socket | None = None
         self._address = ""
         self._announced = False
         self._strays_at = 0.0
@@ -98,6 +98,7 @@ class Supervisor:
 
     def _find_port(self) -> socket.socket:
         listener, taken = listen(self._options.host, self._options.port)
+        self._listener = listener
         self._address = address_of(listener, self._options.host)
         self._instance.publish(self._address)
         if taken:
@@ -159,20 +160,17 @@ class Supervisor:
         """Ask every service to end, then insist; a second request ends the waiting."""
         say("Stopping.")
         try:
-            for stage in range(STOP_STAGES):
-                for child in self._children:
-                    signals = child.service.stop_signals
-                    child.signal(signals[min(stage, len(signals) - 1)])
-                if self._all_ended_within(STAGE_SECONDS):
-                    break
+            self._ask_to_end()
             say("Stopped.")
         except StopRequested:
             say("Stopped at once.")
 
-    def _all_ended_within(self, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if all(c.process is None or c.process.poll() is not None for c in self._children):
-                return True
+    def _ask_to_end(self) -> None:
+        asked_at = time.monotonic()
+        for child in self._children:
+            child.signal(signal.SIGTERM)
+        while running := [child for child in self._children if child.is_running]:
+            for child in running:
+                if time.monotonic() - asked_at > child.service.grace:
+                    child.signal(signal.SIGKILL)
             time.sleep(LOOK_EVERY)
-        return False
