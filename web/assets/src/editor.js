@@ -39,6 +39,18 @@ function indentOrFill({ state, dispatch }) {
   return true;
 }
 
+// Typing over a selection: left to itself, Chromium wraps the new text in a style attribute to keep the
+// old text's colour. The content security policy forbids that, and the editor does not want it either.
+const typeOverSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const isText = event.inputType === "insertText" && event.data && !event.isComposing;
+    if (!isText || view.state.selection.ranges.every((r) => r.empty)) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 function keys(form) {
   const press = (mode) => () => {
     const button = form.querySelector(`button[data-mode="${mode}"]`);
@@ -75,6 +87,7 @@ function extensions(form, nonce, onChange) {
     lineNumbers(),
     highlightActiveLineGutter(),
     history(),
+    typeOverSelection,
     drawSelection(),
     EditorState.allowMultipleSelections.of(true),
     EditorState.tabSize.of(4),
