@@ -95,6 +95,10 @@ def _become_process_one(config: dict[str, Any]) -> None:
         os._exit(1)  # the launcher died before the death signal was armed
     if config["root"] is not None:
         mounts.build_root(config["root"])
+        if not config["userns"]["privileged"]:
+            # Without a change of user to come, executing is what takes the capabilities away, and
+            # with them the right to drop these.
+            linux.drop_bounding_capabilities()
     os.execve(config["argv"][0], config["argv"], {})  # noqa: S606
 
 
