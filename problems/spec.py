@@ -123,6 +123,31 @@ class Cost:
         return (self.vector_flops + self.matrix_flops) / self.bytes
 
 
+@dataclass(frozen=True)
+class Mistake:
+    """A way of being wrong that is peculiar to a problem, to be recognised in a submission.
+
+    `what` continues the gradient's name ("lacks the term through rstd"); `gradients` is the closed form
+    with the mistake in it.
+    """
+
+    what: str
+    gradients: Callable[..., Gradients]
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """What holds exactly for a gradient whatever the values: weighted sums along rows that vanish.
+
+    `weights(**arguments)` has the gradient's shape (or broadcasts to it), in float64;
+    sum over the last dimension of weights · gradient is 0.
+    """
+
+    name: str
+    gradient: str
+    weights: Callable[..., torch.Tensor]
+
+
 Tier = Literal["Warm-up", "Reductions", "Matrix products", "Losses"]
 
 
@@ -142,6 +167,8 @@ class Problem:
     - `sample(dims, values, generator)` returns float64 (or integer) tensors for every argument that is
       not saved, plus those inputs of `forward` that `backward` does not need.
     - `cost(dims)` is the roofline's numerator.
+
+    `invariants` are checked beside the errors; `mistakes` help to say what a wrong gradient lacks.
     """
 
     slug: str
@@ -162,6 +189,8 @@ class Problem:
     cases: tuple[Case, ...]
     benchmarks: Mapping[str, tuple[Benchmark, ...]]
     package: Path
+    invariants: tuple[Invariant, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def url_slug(self) -> str:

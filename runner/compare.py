@@ -8,7 +8,7 @@ by column, and element by element. `runner.tolerance` says what is allowed and w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +25,7 @@ class Expectation:
 
     references: Gradients
     yardsticks: Gradients
+    invariants: Mapping[str, Mapping[str, torch.Tensor]]  # gradient → name → weights
 
 
 def expect(problem: Problem, arguments: Tensors) -> Expectation:
@@ -40,7 +41,12 @@ def expect(problem: Problem, arguments: Tensors) -> Expectation:
         moved = problem.reference({n: _perturb(t, generator) for n, t in arguments.items()})
         for i, (m, r) in enumerate(zip(moved, references, strict=True)):
             yardsticks[i] = torch.maximum(yardsticks[i], (m - r).abs().nan_to_num(nan=0.0))
-    return Expectation(references=references, yardsticks=tuple(yardsticks))
+    wide = {n: widen(t) for n, t in arguments.items()}
+    invariants: dict[str, dict[str, torch.Tensor]] = {}
+    for invariant in problem.invariants:
+        weights = invariant.weights(**wide)
+        invariants.setdefault(invariant.gradient, {})[invariant.name] = weights
+    return Expectation(references, tuple(yardsticks), invariants)
 
 
 def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -56,7 +62,9 @@ def compare(
 ) -> tuple[GradientReport, ...]:
     """One report for each gradient. `returned` has the declared shapes and dtypes."""
     return tuple(
-        _compare_one(spec.name, got, reference, yardstick)
+        _compare_one(
+            spec.name, got, reference, yardstick, expectation.invariants.get(spec.name, {})
+        )
         for spec, got, reference, yardstick in zip(
             problem.gradients, returned, expectation.references, expectation.yardsticks, strict=True
         )
@@ -64,14 +72,20 @@ def compare(
 
 
 def _compare_one(
-    name: str, got: torch.Tensor, reference: torch.Tensor, yardstick: torch.Tensor
+    name: str,
+    got: torch.Tensor,
+    reference: torch.Tensor,
+    yardstick: torch.Tensor,
+    invariants: Mapping[str, torch.Tensor],
 ) -> GradientReport:
     if not bool(torch.isfinite(reference).all()):
         raise ArithmeticError(
             f"the reference of {name} is not finite: the problem's case is broken"
         )
     comparison = _Comparison(got, reference, yardstick)
-    measures = comparison.measures()
+    measures = comparison.measures() + tuple(
+        comparison.invariant(label, weights) for label, weights in invariants.items()
+    )
     passed = all(m.passed for m in measures)
     worst = max(measures, key=lambda m: m.severity)
     wrong = comparison.wrong
@@ -153,6 +167,17 @@ class _Comparison:
         bound = self._bound(yardstick, scale)
         worst = int((error / bound).argmax())
         return _relative(name, error[worst], bound[worst], scale[worst])
+
+    def invariant(self, name: str, weights: torch.Tensor) -> Measure:
+        """The worst row's weighted sum, as a share of what independent roundings would leave.
+
+        Errors that are each small but lean one way add up here and nowhere else.
+        """
+        residual = ((self._got - self._reference) * weights).sum(-1).abs()
+        unit = self._bound(self._yardstick, self._reference.abs()) * weights.abs()
+        bound = unit.square().sum(-1).sqrt() + tolerance.ABSOLUTE
+        share = torch.where(torch.isfinite(residual), residual / bound, torch.inf)
+        return Measure(name, _number(share.amax()) if share.numel() else 0.0, 1.0)
 
     def first_wrong(self) -> WrongElement:
         """The first element beyond its allowance; if none is by itself, the one nearest to it."""

@@ -17,13 +17,15 @@ from wire.messages import Hardware
 class HardwareSpec:
     """One kind of hardware.
 
-    `timed` says whether time on it means anything. `call_seconds` bounds one call of `backward` on a
+    `timed` says whether time on it means anything, `concurrent` whether parts of a kernel run at once,
+    so that their order may differ from call to call. `call_seconds` bounds one call of `backward` on a
     case. `environment` is added to the job's.
     """
 
     name: str
     language: Language
     timed: bool
+    concurrent: bool
     call_seconds: float
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -34,12 +36,17 @@ class UnknownHardware(LookupError):
 
 HARDWARE: Mapping[str, HardwareSpec] = {
     Hardware.CPU: HardwareSpec(
-        name=Hardware.CPU, language=Language.PYTORCH, timed=True, call_seconds=20.0
+        name=Hardware.CPU,
+        language=Language.PYTORCH,
+        timed=True,
+        concurrent=True,
+        call_seconds=20.0,
     ),
     Hardware.INTERPRETER: HardwareSpec(
         name=Hardware.INTERPRETER,
         language=Language.TRITON,
         timed=False,
+        concurrent=False,
         call_seconds=30.0,
         environment={"TRITON_INTERPRET": "1"},
     ),

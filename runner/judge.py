@@ -8,18 +8,20 @@ from __future__ import annotations
 import math
 import platform
 import secrets
+import time
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 import triton
 
 from problems import Language, Problem
-from problems.spec import Benchmark, Case, Tensors
+from problems.spec import Benchmark, Case, Gradients, Tensors
 from runner.compare import compare, expect
+from runner.diagnosis import Failure, diagnose
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
 from runner.pool import Sessions, baseline_source
 from runner.roofline import cpu_peak
@@ -30,6 +32,10 @@ from wire.messages import Mode, Phase
 from wire.verdict import CaseReport, GradientReport, Report, SourceError, Timing, Verdict
 
 Progress = Callable[[Phase, int, int], None]
+
+# All cases of a submission together; calls and shapes have limits of their own.
+JUDGING_SECONDS = 180.0
+DETERMINISM_CALLS = 3
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,17 @@ class _Judging:
         self._progress = progress
         self._cases: list[CaseReport] = []
         self._timings: list[Timing] = []
+        self._failures: list[Failure] = []
         self._printed = ""
+        self._deterministic: bool | None = None
+        self._deadline = time.monotonic() + JUDGING_SECONDS
 
     @cached_property
     def _plan(self) -> tuple[Case, ...]:
-        everything = self._request.mode == "submit"
-        return tuple(c for c in self._problem.cases if c.public or everything)
+        public = [c for c in self._problem.cases if c.public]
+        if self._request.mode == "run":
+            return tuple(public)
+        return (*public, *(drawn(c) for c in self._problem.cases if not c.public))
 
     @property
     def _times(self) -> bool:
@@ -99,7 +110,13 @@ class _Judging:
                 zip(self._plan, seeds, calls, strict=True)
             ):
                 self._progress(Phase.CASES, number + 1, len(self._plan))
+                if time.monotonic() > self._deadline:
+                    raise SessionFailed(
+                        Verdict.TIMED_OUT,
+                        f"All cases together took longer than {JUDGING_SECONDS:g} s.",
+                    )
                 self._judge_case(session, case, seed, arguments)
+            self._judge_determinism(session)
             if self._times and all(c.passed for c in self._cases):
                 self._time(stack, session)
                 self._judge_after_timing(session)
@@ -115,8 +132,26 @@ class _Judging:
         except SessionFailed as failure:
             self._cases.append(self._case_report(case, seed, message=failure.headline))
             raise
-        gradients = compare(self._problem, returned.gradients, expect(self._problem, arguments))
+        expectation = expect(self._problem, arguments)
+        gradients = compare(self._problem, returned.gradients, expectation)
         self._cases.append(self._case_report(case, seed, gradients))
+        if not all(g.passed for g in gradients):
+            wrong = tuple(not g.passed for g in gradients)
+            self._failures.append(
+                Failure(case.dims, arguments, returned.gradients, expectation.references, wrong)
+            )
+
+    def _judge_determinism(self, session: Session) -> None:
+        """The same inputs again and again: bit for bit the same? One program at a time always is."""
+        if not self._request.hardware.concurrent:
+            return
+        case = max(self._plan, key=lambda c: math.prod(c.dims.values()))
+        arguments = self._problem.make_arguments(case, secrets.randbits(62))
+        results = []
+        for _ in range(DETERMINISM_CALLS):
+            session.prepare(arguments, case.dims)
+            results.append(session.call().gradients)
+        self._deterministic = all(_same_bits(r, results[0]) for r in results[1:])
 
     def _case_report(
         self, case: Case, seed: int, gradients: tuple[GradientReport, ...] = (), message: str = ""
@@ -217,9 +252,27 @@ class _Judging:
             ranked=ranked,
             not_ranked_because=objection,
             error=error,
+            diagnosis=diagnose(self._problem, self._failures),
+            deterministic=self._deterministic,
             output=self._printed,
             environment=_environment(self._sessions.sandbox, request.hardware),
         )
+
+
+def drawn(case: Case) -> Case:
+    """A hidden case in sizes of this submission's own: up to a quarter larger, small ones unchanged."""
+    dims = {
+        name: size + secrets.randbelow(size // 4 + 1) if size >= 8 else size
+        for name, size in case.dims.items()
+    }
+    return replace(case, dims=dims)
+
+
+def _same_bits(one: Gradients, other: Gradients) -> bool:
+    return all(
+        torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _seed(problem: Problem, case: Case) -> int:

@@ -16,6 +16,8 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     yield f"{report.verdict.label.upper()}  {report.headline}"
+    if report.diagnosis:
+        yield f"looks like: {report.diagnosis}"
     yield f"{report.problem} v{report.problem_version} on {report.hardware}, {report.language}"
     if report.error is not None:
         yield ""
@@ -31,6 +33,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (_timing(t) for t in report.timings)
     if report.not_ranked_because:
         yield f"not ranked: {report.not_ranked_because}"
+    if report.deterministic is not None:
+        yield "deterministic: " + (
+            "yes" if report.deterministic else "no, bits differ between calls"
+        )
     if report.output:
         yield ""
         yield "printed by the submission:"

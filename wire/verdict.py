@@ -153,6 +153,8 @@ class Report:
     speedup: float | None = None
     ranked: bool = False
     not_ranked_because: str = ""
+    diagnosis: str = ""  # what wrong gradients look like, when the evidence is strong
+    deterministic: bool | None = None  # same inputs, same bits; None where it cannot be told
     error: SourceError | None = None
     output: str = ""  # what the submission printed, cut
     environment: dict[str, str] = field(default_factory=dict)

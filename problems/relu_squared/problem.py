@@ -12,6 +12,7 @@ import torch
 
 from problems import distributions as draw
 from problems.cases import row_wise_cases
+from problems.relu_squared.mistakes import MISTAKES
 from problems.spec import (
     Benchmark,
     Cost,
@@ -100,4 +101,5 @@ PROBLEM = Problem(
         ),
     },
     package=Path(__file__).parent,
+    mistakes=MISTAKES,
 )

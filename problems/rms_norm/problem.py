@@ -12,6 +12,7 @@ import torch
 
 from problems import distributions as draw
 from problems.cases import row_wise_cases
+from problems.rms_norm.mistakes import MISTAKES
 from problems.spec import (
     Benchmark,
     Case,
@@ -163,4 +164,5 @@ PROBLEM = Problem(
         ),
     },
     package=Path(__file__).parent,
+    mistakes=MISTAKES,
 )

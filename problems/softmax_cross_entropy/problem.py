@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from problems.softmax_cross_entropy.cases import CASES
+from problems.softmax_cross_entropy.mistakes import MISTAKES
 from problems.softmax_cross_entropy.sampling import IGNORE_INDEX, sample
 from problems.spec import (
     Benchmark,
@@ -18,6 +19,7 @@ from problems.spec import (
     Dims,
     Gradients,
     GradientSpec,
+    Invariant,
     Problem,
     Role,
     Tensors,
@@ -112,4 +114,8 @@ PROBLEM = Problem(
         ),
     },
     package=Path(__file__).parent,
+    mistakes=MISTAKES,
+    invariants=(
+        Invariant("every row sums to 0", "dlogits", lambda logits, **_: torch.ones_like(logits)),
+    ),
 )

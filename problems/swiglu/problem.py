@@ -26,6 +26,7 @@ from problems.spec import (
     Tensors,
     TensorSpec,
 )
+from problems.swiglu.mistakes import MISTAKES
 
 SATURATED = "saturated"
 TURNING_POINT = "turning_point"
@@ -164,4 +165,5 @@ PROBLEM = Problem(
         ),
     },
     package=Path(__file__).parent,
+    mistakes=MISTAKES,
 )
