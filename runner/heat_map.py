@@ -28,5 +28,5 @@ def heat_map(wrong: torch.Tensor) -> HeatMap:
         rows=rows,
         columns=columns,
         extent=(height, width),
-        wrong_share=tuple(round(s, 4) for s in share),
+        wrong_share=tuple(round(max(s, 1e-4), 4) if s else 0.0 for s in share),
     )

@@ -192,7 +192,7 @@ class _Judging:
         if wrong:
             raise SessionFailed(
                 Verdict.WRONG_GRADIENT,
-                f"{' and '.join(wrong)} is wrong on new values of case “{case.name}” after timing, "
+                f"{_listed(wrong)} wrong on new values of case “{case.name}” after timing, "
                 "though it was right before: does the submission keep state between calls?",
             )
 
@@ -289,10 +289,15 @@ def _wrong_headline(case: CaseReport) -> str:
     shape = " × ".join(f"{k}={v}" for k, v in case.dims.items())
     kind = "public" if case.public else "hidden"
     text = (
-        f"{' and '.join(g.name for g in wrong)} is wrong in the {kind} case “{case.name}” ({shape}): "
+        f"{_listed([g.name for g in wrong])} wrong in the {kind} case “{case.name}” ({shape}): "
         f"{first.wrong_count:,} of {first.total:,} elements of {first.name} are off."
     )
-    return text + (f" {' and '.join(right)} is right there." if right else "")
+    return text + (f" {_listed(right)} right there." if right else "")
+
+
+def _listed(names: list[str]) -> str:
+    """The names with their verb: dx is, dx and dweight are."""
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _geometric_mean(values: list[float]) -> float:

@@ -116,7 +116,7 @@ class CpuTimer:
             if wrong:
                 raise SessionFailed(
                     Verdict.WRONG_GRADIENT,
-                    f"{' and '.join(wrong)} is wrong in a timed call of {benchmark.name} "
+                    f"{' and '.join(wrong)}: wrong in a timed call of {benchmark.name} "
                     f"({benchmark.shape_label}), though the cases passed.",
                 )
         return results[submission], results[baseline]
