@@ -26,6 +26,8 @@ from pygments.util import ClassNotFound
 logger = logging.getLogger(__name__)
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+# The converter's \\bar: a macron that fonts draw as short as a dot, and not as an accent.
+_MACRON = re.compile(r'<mover>((?:(?!</?mover).)*<mo stretchy="true">)&#x000AF;</mo></mover>')
 _STYLE = re.compile(r'\sstyle="[^"]*"')
 
 
@@ -66,6 +68,7 @@ def formula(latex: str, *, block: bool) -> str:
     except Exception:
         logger.exception("a formula could not be converted: %s", latex)
         return f'<code class="formula">{html.escape(latex)}</code>'
+    mathml = _MACRON.sub(r'<mover accent="true">\1&#x203E;</mo></mover>', mathml)
     return _STYLE.sub("", mathml)  # the content security policy forbids style attributes
 
 

@@ -55,6 +55,13 @@ def test_a_formula_that_cannot_be_converted_is_shown_as_written() -> None:
     assert "frac" in shown
 
 
+@pytest.mark.parametrize("latex", [r"\bar y", r"\bar{x}_i = \bar y w"])
+def test_a_bar_is_drawn_as_a_bar_above_its_letter(latex: str) -> None:
+    shown = formula(latex, block=False)
+    assert shown.count('<mover accent="true">') == shown.count("&#x203E;") == latex.count("bar")
+    assert "&#x000AF;" not in shown
+
+
 def test_headings_stand_below_those_of_the_page() -> None:
     assert render_markdown("## Step 1").strip() == "<h3>Step 1</h3>"
 

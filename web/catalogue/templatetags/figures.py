@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import template
 
+from problems.spec import Language
+
 register = template.Library()
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
@@ -34,8 +36,14 @@ def si(value: float | None, unit: str = "") -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    """A share as a percentage: 0.4321 is "43.2 %"."""
-    return "–" if value is None else f"{100 * value:.3g} %"
+    """A share as a percentage of three figures: 0.4321 is "43.2 %", 0.41 "41.0 %", 1 "100 %"."""
+    return "–" if value is None else f"{100 * value:#.3g}".rstrip(".") + " %"
+
+
+@register.filter
+def language(value: str) -> str:
+    """A language as people write it: "pytorch" is "PyTorch"."""
+    return Language(value).label
 
 
 @register.filter
