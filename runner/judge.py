@@ -93,6 +93,8 @@ class _Judging:
             self._run()
         except SessionFailed as failure:
             return self._report(failure.verdict, failure.headline, error=failure.error)
+        finally:
+            self._sessions.refill()
         wrong = next((c for c in self._cases if not c.passed), None)
         if wrong is not None:
             return self._report(Verdict.WRONG_GRADIENT, _wrong_headline(wrong))

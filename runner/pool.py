@@ -1,8 +1,9 @@
 """Where sessions come from: started when asked for, or warm and waiting.
 
 A session serves one submission and is thrown away. What makes it slow to start is importing torch and
-triton, which can be done before there is a submission: `WarmPool` starts the next one as soon as one is
-taken, so that nobody waits for an import unless jobs come faster than sessions start.
+triton, which can be done before there is a submission: `WarmPool` starts the next one when a job is
+over, so that nobody waits for an import unless jobs come faster than sessions start, and no import
+disturbs a job that runs.
 """
 
 from __future__ import annotations
@@ -53,6 +54,9 @@ class Sessions(Protocol):
     def settle(self) -> None:
         """Return when nothing is being started: what is timed next is not disturbed."""
 
+    def refill(self) -> None:
+        """The job is over: there is time to start what the next one will take."""
+
 
 class ColdSessions:
     """Sessions started when they are asked for: for a single judgement."""
@@ -68,6 +72,9 @@ class ColdSessions:
 
     def settle(self) -> None:
         """Nothing is ever started behind the caller's back."""
+
+    def refill(self) -> None:
+        """Nothing waits."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class _Waiting:
 
 
 class WarmPool:
-    """One waiting session of each kind that a worker needs; the next one starts when it is taken.
+    """One waiting session of each kind that a worker needs.
 
     A context manager: leaving it ends all that wait.
     """
@@ -111,15 +118,18 @@ class WarmPool:
         self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warm-up")
         self._lock = threading.Lock()
         self._waiting: dict[_Kind, Future[_Waiting]] = {}
-        for spec in hardware:
-            self._prepare(_Kind(spec, baseline=False))
-            if spec.timed:
-                self._prepare(_Kind(spec, baseline=True))
+        self._kinds = [_Kind(spec, baseline=False) for spec in hardware]
+        self._kinds += [_Kind(k.hardware, baseline=True) for k in self._kinds if k.hardware.timed]
+        self.refill()
 
-    def _prepare(self, kind: _Kind) -> Future[_Waiting]:
-        future = self._starter.submit(self._warm, kind)
-        self._waiting[kind] = future
-        return future
+    def refill(self) -> None:
+        with self._lock:
+            for kind in self._kinds:
+                if kind not in self._waiting:
+                    self._prepare(kind)
+
+    def _prepare(self, kind: _Kind) -> None:
+        self._waiting[kind] = self._starter.submit(self._warm, kind)
 
     def _warm(self, kind: _Kind) -> _Waiting:
         session = _awaited(_start(self.sandbox, kind, self._limits))
@@ -133,14 +143,11 @@ class WarmPool:
 
     def _take(self, kind: _Kind) -> Session:
         with self._lock:
-            future = self._waiting.get(kind) or self._prepare(kind)
-            try:
-                waiting = future.result()
-                if time.monotonic() - waiting.since > LONGEST_WAIT or not waiting.session.alive():
-                    waiting.session.__exit__(None, None, None)
-                    waiting = self._prepare(kind).result()
-            finally:
-                self._prepare(kind)
+            future = self._waiting.pop(kind, None) or self._starter.submit(self._warm, kind)
+            waiting = future.result()
+            if time.monotonic() - waiting.since > LONGEST_WAIT or not waiting.session.alive():
+                waiting.session.__exit__(None, None, None)
+                waiting = self._warm(kind)
             return waiting.session
 
     def settle(self) -> None:

@@ -60,9 +60,10 @@ class Harness:
 
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         if os.environ.get("TRITON_INTERPRET") == "1":
-            from . import interpreter
+            from . import interpreter, warm_up
 
             interpreter.install()
+            warm_up.run()
         from . import tensors
 
         self._tensors = tensors
