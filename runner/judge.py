@@ -9,10 +9,9 @@ import math
 import platform
 import secrets
 import time
-import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -22,6 +21,7 @@ from problems import Language, Problem
 from problems.spec import Benchmark, Case, Gradients, Tensors
 from runner.compare import compare, expect
 from runner.diagnosis import Failure, diagnose
+from runner.drawing import drawn, seed
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
 from runner.pool import Sessions, baseline_source
 from runner.roofline import cpu_peak
@@ -102,13 +102,13 @@ class _Judging:
 
     def _run(self) -> None:
         self._progress(Phase.COMPILING, 0, 1)
-        seeds = [_seed(self._problem, case) for case in self._plan]
+        seeds = [seed(self._problem, case) for case in self._plan]
         calls = [self._problem.make_arguments(c, s) for c, s in zip(self._plan, seeds, strict=True)]
         with ExitStack() as stack:
             session = stack.enter_context(self._sessions.take(self._request.hardware))
             stack.callback(lambda: self._keep_printed(session))
             session.load(self._problem, self._request.source)
-            for number, (case, seed, arguments) in enumerate(
+            for number, (case, case_seed, arguments) in enumerate(
                 zip(self._plan, seeds, calls, strict=True)
             ):
                 self._progress(Phase.CASES, number + 1, len(self._plan))
@@ -117,7 +117,7 @@ class _Judging:
                         Verdict.TIMED_OUT,
                         f"All cases together took longer than {JUDGING_SECONDS:g} s.",
                     )
-                self._judge_case(session, case, seed, arguments)
+                self._judge_case(session, case, case_seed, arguments)
             self._judge_determinism(session)
             if self._times and all(c.passed for c in self._cases):
                 self._time(stack, session)
@@ -261,27 +261,11 @@ class _Judging:
         )
 
 
-def drawn(case: Case) -> Case:
-    """A hidden case in sizes of this submission's own: up to a quarter larger, small ones unchanged."""
-    dims = {
-        name: size + secrets.randbelow(size // 4 + 1) if size >= 8 else size
-        for name, size in case.dims.items()
-    }
-    return replace(case, dims=dims)
-
-
 def _same_bits(one: Gradients, other: Gradients) -> bool:
     return all(
         torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
         for a, b in zip(one, other, strict=True)
     )
-
-
-def _seed(problem: Problem, case: Case) -> int:
-    """Public cases: always the same, to be repeated at home. Hidden ones: new each time."""
-    if case.public:
-        return zlib.crc32(f"{problem.slug}/{case.name}".encode())
-    return secrets.randbits(62)
 
 
 def _wrong_headline(case: CaseReport) -> str:

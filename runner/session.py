@@ -22,6 +22,7 @@ import torch
 
 from problems import all_problems
 from problems.spec import Dims, GradientSpec, Problem, Tensors
+from runner.drawing import largest
 from runner.hardware import HardwareSpec, cpu_threads
 from sandbox.spec import DeadlinePassed, Ending, Job, JobEnded, Limits, Running, Sandbox
 from wire.verdict import SourceError, Verdict
@@ -78,7 +79,7 @@ class Capacity:
             (problem, dims)
             for problem in all_problems()
             for dims in (
-                *(c.dims for c in problem.cases),
+                *(largest(c.dims) for c in problem.cases),
                 *(b.dims for b in problem.benchmarks.get(hardware, ())),
             )
         ]
@@ -237,6 +238,10 @@ class Session:
                 }
             )
             offset += _aligned(size)
+        if offset > len(self._outputs):
+            raise HarnessBroken(
+                f"the gradients need {offset} bytes of {len(self._outputs)} shared ones"
+            )
         # All bits set is NaN in every floating dtype: what is not written shows.
         torch.frombuffer(self._outputs, dtype=torch.uint8)[:offset].fill_(0xFF)
 
