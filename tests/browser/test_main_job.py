@@ -25,8 +25,16 @@ def test_the_wrong_triton_kernel_is_another_one_than_the_right_one():
     assert WRONG["Triton"] != RIGHT["Triton"]
 
 
-@pytest.mark.parametrize(("language", "board"), [("PyTorch", "CPU"), ("Triton", "interpreter")])
-def test_from_sign_up_over_a_wrong_kernel_to_the_board(page: Page, language: str, board: str):
+@pytest.mark.parametrize(
+    ("language", "board", "reason"),
+    [
+        ("PyTorch", "CPU", "dweight sums over the first 128 of M only"),
+        ("Triton", "interpreter", "dweight is wrong"),
+    ],
+)
+def test_from_sign_up_over_a_wrong_kernel_to_the_board(
+    page: Page, language: str, board: str, reason: str
+):
     name = sign_up(page)
     page.goto("/")
     page.get_by_role("link", name="RMSNorm").first.click()
@@ -42,6 +50,7 @@ def test_from_sign_up_over_a_wrong_kernel_to_the_board(page: Page, language: str
     headline = verdict.locator(".headline")
     expect(headline).to_contain_text("dweight is wrong in the public case")
     expect(headline).to_contain_text("dx is right there")
+    expect(verdict).to_contain_text(reason)
     many_rows = verdict.locator("details.case", has_text="many_rows").first
     many_rows.evaluate("details => { details.open = true }")
     expect(many_rows).to_contain_text("M=300")

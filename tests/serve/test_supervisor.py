@@ -99,9 +99,15 @@ def test_nothing_outlives_a_killed_supervisor(data):
 
 
 @pytest.mark.parametrize(
-    "words", [("gunicorn",), ("worker", "results"), ("beat",), ("worker", "judge.cpu")]
+    ("words", "label"),
+    [
+        (("gunicorn",), "The web server"),
+        (("worker", "results"), "The results worker"),
+        (("beat",), "The clock"),
+        (("worker", "judge.cpu"), "The judge"),
+    ],
 )
-def test_a_killed_service_is_started_again(data, words):
+def test_a_killed_service_is_started_again(data, words, label):
     with Site(data, *([] if "judge.cpu" in words else ["--no-judge"])) as site:
         address = site.address()
         first = site.get(*words)
@@ -113,7 +119,8 @@ def test_a_killed_service_is_started_again(data, words):
             return found if found and found != first and found not in below else None
 
         wait_for(replacement, "another process in its place")
-        site.wait_until_it_says("is ready.")
+        site.wait_until_it_says(f"{label} ended (signal SIGKILL)")
+        wait_for(lambda: f"{label} is ready." in site.said.rpartition("SIGKILL")[2], "readiness")
         assert still_running([first, *below]) == []
         assert '"ok"' in Visitor(address).read("/healthz")
 

@@ -26,7 +26,8 @@ class Service:
     """Something to keep running.
 
     `is_ready` looks at its child. `descriptors` are files it inherits. `grace` is how many seconds it
-    has to end when asked to, before it is killed.
+    has to end when asked to, before it is killed. `needed_to_visit` says that there is no use in
+    opening the site before it is ready.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Service:
     is_ready: Callable[[Child], bool]
     descriptors: tuple[int, ...] = ()
     grace: float = 8.0
+    needed_to_visit: bool = True
 
 
 @dataclass

@@ -78,6 +78,7 @@ def judge(options: Options) -> Service:
         arguments=("runner.tasks", "worker", "-Q", JUDGE_QUEUES, "-c", "1", "-n", "judge@%h"),
         is_ready=_CELERY_READY,
         grace=JUDGE_GRACE,
+        needed_to_visit=False,
     )
 
 
@@ -108,6 +109,7 @@ def _celery(
     arguments: Iterable[str],
     is_ready: Callable[[Child], bool],
     grace: float = GRACE,
+    needed_to_visit: bool = True,
 ) -> Service:
     return Service(
         name=name,
@@ -117,6 +119,7 @@ def _celery(
         environment=base_environment(options) | _SKIP_CHECKS,
         is_ready=is_ready,
         grace=grace,
+        needed_to_visit=needed_to_visit,
     )
 
 

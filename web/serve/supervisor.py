@@ -82,6 +82,11 @@ class Supervisor:
         listener = self._find_port()
         if preparation.migrating:
             say("Bringing the database up to date.")
+        preparation.finish_migrating()
+        self._start(services.web_server(options, listener))
+        self._start(services.results_worker(options))
+        self._start(services.clock(options))
+        say(f"Starting the services; their logs are in {options.logs}")
         isolation = preparation.isolation()
         if isolation.available:
             say(f"Submissions are isolated. {isolation.words}")
@@ -90,11 +95,6 @@ class Supervisor:
             say(UNSAFE if options.unsafe_no_sandbox else NO_SANDBOX)
         if options.judge and (isolation.available or options.unsafe_no_sandbox):
             self._start(services.judge(options))
-        preparation.finish_migrating()
-        self._start(services.web_server(options, listener))
-        self._start(services.results_worker(options))
-        self._start(services.clock(options))
-        say(f"Starting the services; their logs are in {options.logs}")
 
     def _find_port(self) -> socket.socket:
         listener, taken = listen(self._options.host, self._options.port)
@@ -149,9 +149,15 @@ class Supervisor:
                 raise CannotServe(f"{service.label} does not start; the end of its log is above.")
 
     def _announce(self) -> None:
-        if not self._announced and all(child.ready for child in self._children):
-            self._announced = True
-            say(f"Backpass is at {self._address} (Ctrl-C stops it)")
+        waiting = [child for child in self._children if not child.ready]
+        if self._announced or any(child.service.needed_to_visit for child in waiting):
+            return
+        self._announced = True
+        say(f"Backpass is at {self._address} (Ctrl-C stops it)")
+        for child in waiting:
+            say(
+                f"{child.service.label} is still starting; what is submitted meanwhile waits for it."
+            )
 
     def _end_strays(self) -> None:
         kill_strays({child.process.pid for child in self._children if child.process})
