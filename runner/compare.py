@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from problems.spec import Gradients, Problem, Tensors, widen
+from problems.spec import Gradients, GradientSpec, Problem, Tensors, widen
 from runner import tolerance
 from runner.heat_map import heat_map
 from wire.verdict import GradientReport, Measure, WrongElement
@@ -60,11 +60,9 @@ def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def compare(
     problem: Problem, returned: Sequence[torch.Tensor], expectation: Expectation
 ) -> tuple[GradientReport, ...]:
-    """One report for each gradient. `returned` has the declared shapes and dtypes."""
+    """One report for each gradient. `returned` has the declared shapes."""
     return tuple(
-        _compare_one(
-            spec.name, got, reference, yardstick, expectation.invariants.get(spec.name, {})
-        )
+        _compare_one(spec, got, reference, yardstick, expectation.invariants.get(spec.name, {}))
         for spec, got, reference, yardstick in zip(
             problem.gradients, returned, expectation.references, expectation.yardsticks, strict=True
         )
@@ -72,7 +70,7 @@ def compare(
 
 
 def _compare_one(
-    name: str,
+    spec: GradientSpec,
     got: torch.Tensor,
     reference: torch.Tensor,
     yardstick: torch.Tensor,
@@ -80,9 +78,9 @@ def _compare_one(
 ) -> GradientReport:
     if not bool(torch.isfinite(reference).all()):
         raise ArithmeticError(
-            f"the reference of {name} is not finite: the problem's case is broken"
+            f"the reference of {spec.name} is not finite: the problem's case is broken"
         )
-    comparison = _Comparison(got, reference, yardstick)
+    comparison = _Comparison(got, reference, yardstick, spec.dtype)
     measures = comparison.measures() + tuple(
         comparison.invariant(label, weights) for label, weights in invariants.items()
     )
@@ -90,10 +88,10 @@ def _compare_one(
     worst = max(measures, key=lambda m: m.severity)
     wrong = comparison.wrong
     return GradientReport(
-        name=name,
+        name=spec.name,
         passed=passed,
         shape=tuple(got.shape),
-        dtype=str(got.dtype).removeprefix("torch."),
+        dtype=str(spec.dtype).removeprefix("torch."),
         measures=measures,
         error=worst.error,
         allowed=worst.allowed,
@@ -108,16 +106,22 @@ def _compare_one(
 class _Comparison:
     """One gradient beside its reference: what each element and each group of them may be off by."""
 
-    def __init__(self, got: torch.Tensor, reference: torch.Tensor, yardstick: torch.Tensor) -> None:
+    def __init__(
+        self,
+        got: torch.Tensor,
+        reference: torch.Tensor,
+        yardstick: torch.Tensor,
+        dtype: torch.dtype,
+    ) -> None:
         self._got = widen(got)
         self._reference = reference
         self._yardstick = yardstick
         # Comparisons with NaN are false; an infinite error is never within an allowance.
         difference = (self._got - reference).abs()
         self._error = torch.where(torch.isfinite(self._got), difference, torch.inf)
-        self._factor = tolerance.floor_factor(got.dtype)
+        self._factor = tolerance.floor_factor(dtype)
         # The error of a float32 sum does not shrink with its result, so its floor does not either.
-        exact = got.dtype in (torch.float32, torch.float64)
+        exact = dtype in (torch.float32, torch.float64)
         self._least_scale = _rms(reference) if exact else reference.new_zeros(())
         self._bins = _magnitude_bins(reference.abs())
         self._allowed = self._elementwise()

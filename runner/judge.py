@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -19,6 +19,7 @@ import triton
 
 from problems import Language, Problem
 from problems.spec import Benchmark, Case, Gradients, Tensors
+from runner import linearity
 from runner.compare import compare, expect
 from runner.diagnosis import Failure, diagnose
 from runner.drawing import drawn, seed
@@ -118,6 +119,8 @@ class _Judging:
                         f"All cases together took longer than {JUDGING_SECONDS:g} s.",
                     )
                 self._judge_case(session, case, case_seed, arguments)
+            if self._request.mode == "submit":
+                self._judge_linearity(session)
             self._judge_determinism(session)
             if self._times and all(c.passed for c in self._cases):
                 self._time(stack, session)
@@ -142,6 +145,20 @@ class _Judging:
             self._failures.append(
                 Failure(case.dims, arguments, returned.gradients, expectation.references, wrong)
             )
+
+    def _judge_linearity(self, session: Session) -> None:
+        case = replace(
+            linearity.suitable(self._plan), name=linearity.NAME, why=linearity.WHY, public=False
+        )
+
+        def call(arguments: Tensors) -> Gradients:
+            session.prepare(arguments, case.dims)
+            return session.call().gradients
+
+        seed = secrets.randbits(62)
+        upstream = linearity.upstreams(self._problem, case, seed)
+        gradients = linearity.check(self._problem, call, upstream)
+        self._cases.append(self._case_report(case, seed, gradients))
 
     def _judge_determinism(self, session: Session) -> None:
         """The same inputs again and again: bit for bit the same? One program at a time always is."""
@@ -247,7 +264,7 @@ class _Judging:
             language=request.language.value,
             mode=request.mode,
             cases=tuple(self._cases),
-            cases_total=len(self._plan),
+            cases_total=len(self._plan) + (request.mode == "submit"),
             timings=tuple(self._timings),
             score=score,
             speedup=speedup,
