@@ -164,7 +164,7 @@ class WarmPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._starter.shutdown(wait=True)
+        self._starter.shutdown(wait=True, cancel_futures=True)
         for future in self._waiting.values():
-            if future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 future.result().session.__exit__(kind, error, trace)

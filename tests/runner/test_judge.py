@@ -9,13 +9,13 @@ from runner.hardware import HARDWARE, hardware_for
 from runner.judge import Request, judge
 from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
-from wire.messages import Phase
+from wire.messages import Mode, Phase
 from wire.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 REFERENCES = sorted(ROOT.glob("kernels/*/*.py"))
 WRONG = sorted(ROOT.glob("tests/wrong/*/*.py"))
-PUBLIC = "run"
+PUBLIC: Mode = "run"
 
 pytestmark = pytest.mark.sandbox
 
@@ -80,7 +80,8 @@ def test_a_submission_on_the_cpu_is_timed_and_scored(sessions):
     assert bool(report.not_ranked_because) != report.ranked
     phases = [phase for phase, _, _ in seen]
     assert phases == sorted(phases, key=[Phase.COMPILING, Phase.CASES, Phase.TIMING].index)
-    assert (Phase.CASES, report.cases_total, report.cases_total) in seen
+    counted = [(done, total) for phase, done, total in seen if phase is Phase.CASES]
+    assert counted == [(i + 1, len(counted)) for i in range(len(counted))]
 
 
 def test_hidden_cases_show_no_seed_and_draw_new_values(sessions):
