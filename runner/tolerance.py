@@ -13,10 +13,10 @@ backward happens to round exactly: one unit in the last place of the output dtyp
 elements compared. That is what two roundings, each of at most half a unit relative to the value, can add
 up to, so a kernel that rounds once more than the plain backward cannot fail by bad luck.
 
-For float32 gradients one unit says nothing, because a sum over M rows in another order moves by sqrt(M) of
-them. ``FLOAT32_ULPS`` of 256 covers sums of 131,072 rows added one by one in a random order (they use
-about half of it) and stays a hundred times under what rounding to bfloat16 anywhere on the way costs (2^-8),
-which must be refused. `benchmarks/tolerance.py` measures both margins.
+For float32 gradients one unit says nothing, because a sum over M rows in another order moves by sqrt(M)
+of them. ``FLOAT32_ULPS`` of 256 covers sums of 131,072 rows added one by one in a random order (they use
+about half of it) and stays a hundred times under what rounding to bfloat16 anywhere on the way costs,
+2^-8, which must be refused. `benchmarks/tolerance.py` measures both margins.
 """
 
 from __future__ import annotations
