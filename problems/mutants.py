@@ -36,7 +36,7 @@ class Diagnosis(StrEnum):
     LOW_PRECISION = "low_precision"  # right but for errors of a coarser format
     MISSING_TERM = "missing_term"  # a term or factor of the derivation is left out
     NOT_FINITE = "not_finite"
-    ONE_BLOCK_OF_ROWS = "one_block_of_rows"  # a sum over rows that stops after the first block
+    ONE_BLOCK = "one_block"  # a sum over one block, or over whole blocks only
     SIGN = "sign"
     STRIDES = "strides"  # right only if an argument's memory is laid out as assumed
     SWAPPED = "swapped"  # another gradient's values
@@ -145,6 +145,7 @@ class Spoiler:
                 "second_half_zero",
                 "The grid covers half of the rows, the others stay zero.",
                 second_half_zero,
+                diagnosis=Diagnosis.LAST_BLOCK,
             ),
             self.results(
                 "sign",

@@ -121,8 +121,8 @@ class _Comparison:
         self._error = torch.where(torch.isfinite(self._got), difference, torch.inf)
         self._factor = tolerance.floor_factor(dtype)
         # The error of a float32 sum does not shrink with its result, so its floor does not either.
-        exact = dtype in (torch.float32, torch.float64)
-        self._least_scale = _rms(reference) if exact else reference.new_zeros(())
+        self._exact = dtype in (torch.float32, torch.float64)
+        self._least_scale = _rms(reference) if self._exact else reference.new_zeros(())
         self._bins = _magnitude_bins(reference.abs())
         self._allowed = self._elementwise()
         self.wrong = ~(self._error <= self._allowed)
@@ -155,7 +155,23 @@ class _Comparison:
         if self._error.ndim >= 2:
             found.append(self._lines("relative RMS, worst row", 1))
             found.append(self._lines("relative RMS, worst column", 0))
+        if not self._exact:
+            found.append(self._scale())
         return tuple(found)
+
+    def _scale(self) -> Measure:
+        """Whether the whole gradient is a little too large or small, as a share of what may be.
+
+        Roundings fall on both sides and cancel along the reference; a factor does not. Half a unit in
+        the last place is allowed on top for a kernel that rounds once more than plain PyTorch.
+        """
+        error = torch.where(torch.isfinite(self._error), self._got - self._reference, torch.inf)
+        reference = self._reference
+        lean = (error * reference).sum().abs()
+        chance = 2 * tolerance.K * (self._yardstick * reference).square().sum().sqrt()
+        chance = chance + self._factor * reference.square().square().sum().sqrt()
+        bound = chance + self._factor / 2 * reference.square().sum() + tolerance.ABSOLUTE
+        return Measure("scale, as a share of what rounding shifts", _number(lean / bound), 1.0)
 
     def _group(self, name: str, chosen: torch.Tensor) -> Measure:
         scale = _rms(self._reference[chosen])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import struct
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from problems import all_problems
 from problems.spec import Dims, GradientSpec, Problem, Tensors
 from runner.drawing import largest
 from runner.hardware import HardwareSpec, cpu_threads
+from sandbox.output import harmless
 from sandbox.spec import DeadlinePassed, Ending, Job, JobEnded, Limits, Running, Sandbox
 from wire.verdict import SourceError, Verdict
 
@@ -31,6 +33,8 @@ HARNESS = Path(__file__).parent / "harness"
 START_SECONDS = 60.0
 LOAD_SECONDS = 30.0
 PING_SECONDS = 5.0
+# Bytes of the gradients looked at the moment an answer comes: who writes them later is found out.
+PROBES = 256
 _ALIGNMENT = 64
 # Elements by which a row's storage may be wider than the row, under any layout.
 _ROW_SLACK = 64
@@ -121,6 +125,8 @@ class Session:
     """
 
     _problem: Problem
+    _given: list[tuple[str, int, torch.Tensor]]
+    _probes: torch.Tensor
 
     def __init__(
         self,
@@ -190,60 +196,36 @@ class Session:
             raise _from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
 
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
-        """Hand over `arguments`, and poison the memory where the gradients of that shape will lie."""
-        needed = sum(_aligned(t.untyped_storage().nbytes()) for t in arguments.values())
+        """Announce `arguments`, then write them, and poison the memory where the gradients of that
+        shape will lie. The process is stopped then: it sees their values first in the call."""
+        layouts, needed = _layouts(arguments)
         if needed > len(self._inputs):
             raise HarnessBroken(
                 f"the arguments need {needed} bytes of {len(self._inputs)} shared ones"
             )
-        offset = 0
-        layouts = []
-        shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
-        for name, tensor in arguments.items():
-            size = tensor.untyped_storage().nbytes()
-            raw = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-            shared[offset : offset + size] = raw
-            layouts.append(
-                {
-                    "name": name,
-                    "dtype": _dtype_name(tensor.dtype),
-                    "shape": list(tensor.shape),
-                    "stride": list(tensor.stride()),
-                    "storage_offset": tensor.storage_offset(),
-                    "offset": offset,
-                    "bytes": size,
-                }
+        self._wanted, handed_over = _places(self._problem, dims)
+        if handed_over > len(self._outputs):
+            raise HarnessBroken(
+                f"the gradients need {handed_over} bytes of {len(self._outputs)} shared ones"
             )
-            offset += _aligned(size)
-        self._place_outputs(dims)
         self._ask(
             {"do": "prepare", "inputs": layouts, "outputs": self._wanted},
             self._hardware.call_seconds,
             "taking its arguments",
         )
-
-    def _place_outputs(self, dims: Dims) -> None:
-        offset = 0
-        self._wanted = []
-        for gradient in self._problem.gradients:
-            shape = self._problem.gradient_shape(gradient, dims)
-            size = torch.Size(shape).numel() * gradient.dtype.itemsize
-            self._wanted.append(
-                {
-                    "name": gradient.name,
-                    "dtype": _dtype_name(gradient.dtype),
-                    "shape": list(shape),
-                    "offset": offset,
-                    "bytes": size,
-                }
-            )
-            offset += _aligned(size)
-        if offset > len(self._outputs):
-            raise HarnessBroken(
-                f"the gradients need {offset} bytes of {len(self._outputs)} shared ones"
-            )
+        self._given = [
+            (layout["name"], layout["offset"], _raw(tensor))
+            for layout, tensor in zip(layouts, arguments.values(), strict=True)
+        ]
+        shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
+        for _, offset, raw in self._given:
+            shared[offset : offset + len(raw)] = raw
         # All bits set is NaN in every floating dtype: what is not written shows.
-        torch.frombuffer(self._outputs, dtype=torch.uint8)[:offset].fill_(0xFF)
+        torch.frombuffer(self._outputs, dtype=torch.uint8)[:handed_over].fill_(0xFF)
+        self._probes = torch.tensor(
+            [secrets.randbelow(handed_over) for _ in range(PROBES)] if handed_over else [],
+            dtype=torch.int64,
+        )
 
     def call(self) -> Returned:
         """Run `backward` on the prepared arguments.
@@ -251,7 +233,13 @@ class Session:
         Raises:
             SessionFailed: it raised, died, took too long, or returned something else than asked for.
         """
-        reply, wall = self._ask({"do": "call"}, self._hardware.call_seconds, "one call of backward")
+        seen: list[torch.Tensor] = []
+        reply, wall = self._ask(
+            {"do": "call"},
+            self._hardware.call_seconds,
+            "one call of backward",
+            lambda: seen.append(self._probed()),
+        )
         if "error" in reply:
             raise _from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
         if "invalid" in reply:
@@ -260,6 +248,11 @@ class Session:
         if not isinstance(reported, float) or not 0 <= reported < float("inf"):
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT, "The process did not say how the call ended."
+            )
+        if not torch.equal(seen[0], self._probed()):
+            raise SessionFailed(
+                Verdict.INVALID_OUTPUT,
+                "The gradients still changed after backward had returned: finish all work before.",
             )
         gradients = tuple(
             self._snapshot(want, spec)
@@ -274,16 +267,23 @@ class Session:
             return torch.empty(want["shape"], dtype=spec.dtype)
         return torch.frombuffer(raw, dtype=spec.dtype).reshape(want["shape"])
 
+    def _probed(self) -> torch.Tensor:
+        """Bytes at places of the gradients that the process cannot know."""
+        return torch.frombuffer(self._outputs, dtype=torch.uint8)[self._probes]
+
     def check_unmodified(self) -> None:
         """Raises SessionFailed when the last call changed its arguments."""
-        reply, _ = self._ask({"do": "inspect"}, self._hardware.call_seconds, "answering")
-        modified = reply.get("modified")
-        if not isinstance(modified, list) or modified:
-            names = ", ".join(_text(m, 50) for m in modified or [])
+        shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
+        modified = [
+            name
+            for name, offset, raw in self._given
+            if not torch.equal(shared[offset : offset + len(raw)], raw)
+        ]
+        if modified:
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT,
-                f"backward changed its argument {names}. Arguments are still needed by others: "
-                "write into memory of your own.",
+                f"backward changed its argument {', '.join(modified)}. Arguments are still needed by "
+                "others: write into memory of your own.",
             )
 
     def printed(self) -> str:
@@ -298,16 +298,28 @@ class Session:
         return reply == {"alive": True}
 
     def _ask(
-        self, command: Mapping[str, Any], seconds: float, doing: str
+        self,
+        command: Mapping[str, Any],
+        seconds: float,
+        doing: str,
+        at_once: Callable[[], None] = lambda: None,
     ) -> tuple[dict[str, Any], float]:
-        """Send `command`; the reply, and the seconds until it was there by the judge's clock."""
-        body = json.dumps(command).encode()
+        """Send `command`; the reply, and the seconds until it was there by the judge's clock.
+
+        The process runs only meanwhile. `at_once` is called when the reply is there, before the
+        process is stopped.
+        """
+        token = secrets.token_hex(8)
+        body = json.dumps({**command, "token": token}).encode()
         deadline = time.monotonic() + seconds
         try:
             begin = time.perf_counter()
+            self._running.resume()
             self._running.write(_LENGTH.pack(len(body)) + body, deadline)
             reply = self._read_message(deadline)
-            return reply, time.perf_counter() - begin
+            wall = time.perf_counter() - begin
+            at_once()
+            self._running.pause()
         except DeadlinePassed:
             self._running.kill()
             raise SessionFailed(
@@ -315,6 +327,11 @@ class Session:
             ) from None
         except JobEnded:
             raise _from_ending(self._running.kill(), doing) from None
+        if reply.pop("token", None) != token:
+            raise SessionFailed(
+                Verdict.INVALID_OUTPUT, "The process answered something that was not asked."
+            )
+        return reply, wall
 
     def _read_message(self, deadline: float) -> dict[str, Any]:
         size = _LENGTH.unpack(self._running.read(_LENGTH.size, deadline))[0]
@@ -351,7 +368,54 @@ def _dtype_name(dtype: torch.dtype) -> str:
 
 
 def _text(value: Any, longest: int) -> str:
-    return str(value)[:longest]
+    """`value` as text that can be stored and shown, whatever the process put into it."""
+    return harmless(str(value)[:longest].encode("utf-8", errors="replace"))
+
+
+def _raw(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes of a tensor's whole storage."""
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def _layouts(arguments: Tensors) -> tuple[list[dict[str, Any]], int]:
+    """Where each argument's storage will lie in the shared memory, and the bytes they all need."""
+    offset = 0
+    layouts = []
+    for name, tensor in arguments.items():
+        size = tensor.untyped_storage().nbytes()
+        layouts.append(
+            {
+                "name": name,
+                "dtype": _dtype_name(tensor.dtype),
+                "shape": list(tensor.shape),
+                "stride": list(tensor.stride()),
+                "storage_offset": tensor.storage_offset(),
+                "offset": offset,
+                "bytes": size,
+            }
+        )
+        offset += _aligned(size)
+    return layouts, offset
+
+
+def _places(problem: Problem, dims: Dims) -> tuple[list[dict[str, Any]], int]:
+    """Where each gradient will lie in the shared memory, and the bytes they all need."""
+    offset = 0
+    places = []
+    for gradient in problem.gradients:
+        shape = problem.gradient_shape(gradient, dims)
+        size = torch.Size(shape).numel() * gradient.dtype.itemsize
+        places.append(
+            {
+                "name": gradient.name,
+                "dtype": _dtype_name(gradient.dtype),
+                "shape": list(shape),
+                "offset": offset,
+                "bytes": size,
+            }
+        )
+        offset += _aligned(size)
+    return places, offset
 
 
 def _from_error(reply: Mapping[str, Any], verdict: Verdict, what: str) -> SessionFailed:

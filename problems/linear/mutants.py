@@ -80,12 +80,14 @@ _OF_DX = (
         "dx_over_one_block",
         f"dx adds up the first {4 * BLOCK} output features only.",
         _dx_over_one_block,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dx",
         "tail_of_dx_forgotten",
         f"dx adds up whole blocks of {BLOCK // 2} output features and forgets those left over.",
         _tail_of_dx_forgotten,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dx",
@@ -116,7 +118,7 @@ _OF_DWEIGHT = (
         "dweight_over_one_block",
         f"Sums dweight over the first {BLOCK} rows only.",
         lambda grad_output, x, weight: _dweight(grad_output[:BLOCK], x[:BLOCK]),  # noqa: ARG005
-        Diagnosis.ONE_BLOCK_OF_ROWS,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dweight",
@@ -164,14 +166,14 @@ _OF_DBIAS = (
         "dbias_over_one_block",
         f"Sums dbias over the first {BLOCK} rows only.",
         lambda grad_output, x, weight: grad_output[:BLOCK].float().sum(0),  # noqa: ARG005
-        Diagnosis.ONE_BLOCK_OF_ROWS,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dbias",
         "dbias_of_one_row",
         "dbias is the upstream gradient's first row, not the sum over all.",
         lambda grad_output, x, weight: grad_output[0],  # noqa: ARG005
-        Diagnosis.ONE_BLOCK_OF_ROWS,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dbias",

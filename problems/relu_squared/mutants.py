@@ -32,12 +32,16 @@ MUTANTS = (
         "negative_side_open",
         "Forgets that ReLU is flat for negative x.",
         lambda grad_output, x: 2 * grad_output.float() * x.float(),
+        Diagnosis.MISSING_TERM,
+        term="the step of relu",
     ),
     _make.one(
         "dx",
         "absolute_value",
         "Takes |x| for max(x, 0).",
         lambda grad_output, x: 2 * grad_output.float() * x.float().abs(),
+        Diagnosis.MISSING_TERM,
+        term="the step of relu",
     ),
     _make.one(
         "dx",

@@ -14,6 +14,32 @@ def _without_rstd_term(
     return grad_output * weight * rstd[:, None], (grad_output * x_hat).sum(dim=0)
 
 
+def _weight_outside_only(
+    grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> Gradients:
+    x_hat = x * rstd[:, None]
+    row = (grad_output * x_hat).mean(dim=1, keepdim=True)
+    dweight = (grad_output * x_hat).sum(dim=0)
+    return rstd[:, None] * (grad_output * weight - x_hat * row), dweight
+
+
+def _without_outer_rstd(
+    grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> Gradients:
+    x_hat = x * rstd[:, None]
+    g = grad_output * weight
+    return g - x_hat * (g * x_hat).mean(dim=1, keepdim=True), (grad_output * x).sum(dim=0)
+
+
+def _x_in_the_mean(
+    grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> Gradients:
+    x_hat = x * rstd[:, None]
+    g = grad_output * weight
+    row = (g * x).mean(dim=1, keepdim=True)
+    return rstd[:, None] * (g - x_hat * row), (grad_output * x_hat).sum(dim=0)
+
+
 def _without_weight(
     grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
 ) -> Gradients:
@@ -59,6 +85,9 @@ def _padded_mean(
 MISTAKES = (
     Mistake("lacks the term through rstd: − x̂ · mean(g · x̂)", _without_rstd_term),
     Mistake("lacks the weight", _without_weight),
+    Mistake("lacks the weight inside the row's mean", _weight_outside_only),
+    Mistake("is not multiplied by rstd", _without_outer_rstd),
+    Mistake("takes the mean of g · x where g · x̂ belongs", _x_in_the_mean),
     Mistake("is multiplied by the weight, which does not belong there", _weight_twice),
     Mistake("uses x where x̂ = x · rstd belongs", _without_normalisation),
     Mistake("sums over the row where it should take the mean: is 1/N missing?", _sum_for_mean),

@@ -159,6 +159,8 @@ _OF_DX = (
         "mean_over_padded_width",
         "Divides the row's sum by the block's width, a power of two, instead of N.",
         _mean_over_padded_width,
+        Diagnosis.MISSING_TERM,
+        term="the row's own width",
     ),
     _make.one(
         "dx",
@@ -222,7 +224,7 @@ _OF_DWEIGHT = (
         "dweight_over_one_block",
         f"Sums dweight over the first {BLOCK} rows only.",
         lambda **given: _terms_of_dweight(**given)[:BLOCK].sum(0),
-        Diagnosis.ONE_BLOCK_OF_ROWS,
+        Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dweight",

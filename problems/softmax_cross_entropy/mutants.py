@@ -145,13 +145,15 @@ _OF_THE_MEAN = (
         "mean_missing",
         "Nothing divides by the number of rows: the gradient of the sum of the losses.",
         _mean_missing,
-        Diagnosis.CONSTANT_FACTOR,
+        Diagnosis.MISSING_TERM,
+        term="the mean's 1/M",
     ),
     _spoil(
         "mean_over_ignored_rows_too",
         "Divides by all rows, ignored ones included.",
         _mean_over_all_rows,
-        Diagnosis.CONSTANT_FACTOR,
+        Diagnosis.MISSING_TERM,
+        term="the number of rows that count",
     ),
     _spoil(
         "mean_over_all_elements",

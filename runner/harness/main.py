@@ -4,8 +4,9 @@ It obeys the judge, one command at a time, and decides nothing. Nothing it says 
 are compared and time is measured on the other side. What it checks, it checks to give the user a clear
 message early.
 
-Commands: ``load`` (import the submission), ``prepare`` (take arguments), ``call`` (run `backward` and
-hand over the gradients), ``inspect`` (were the arguments changed?), ``ping``.
+Commands: ``load`` (import the submission), ``prepare`` (learn where the arguments will lie), ``call``
+(run `backward` on what lies there now and hand over the gradients), ``ping``. Every answer repeats its
+command's token, so that none can be sent before it is asked for.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ class Harness:
             "load": self._load,
             "prepare": self._prepare,
             "call": self._call,
-            "inspect": self._inspect,
             "ping": self._ping,
         }
         while (command := self._conversation.receive()) is not None:
-            self._conversation.send(handlers[command["do"]](command))
+            answer = handlers[command["do"]](command)
+            self._conversation.send({**answer, "token": command["token"]})
 
     def _import_libraries(self) -> None:
         import torch  # here, so that standard output is already taken over when libraries write
@@ -101,9 +102,6 @@ class Harness:
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return {"error": errors.describe(error, self._path), "memory": _out_of_memory(error)}
         return {"seconds": seconds}
-
-    def _inspect(self, _: Message) -> Message:
-        return {"modified": self._arguments.modified()}
 
 
 def _out_of_memory(error: BaseException) -> bool:

@@ -38,33 +38,26 @@ def open_arena(name: str) -> torch.Tensor:
 
 
 class Arguments:
-    """The arguments of one call: private copies, so that the judge's own stay as they were."""
+    """The arguments of one call, where the judge writes them: their values come with the call."""
 
     def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec]) -> None:
         self._arena = arena
-        self._layouts = layouts
-        self._storages = [self._slice(spec).clone() for spec in layouts]
         self.tensors = [
-            storage.view(_DTYPES[spec["dtype"]]).as_strided(
-                spec["shape"], spec["stride"], spec["storage_offset"]
-            )
-            for storage, spec in zip(self._storages, layouts, strict=True)
-        ]
-
-    def _slice(self, spec: Spec) -> torch.Tensor:
-        return self._arena[spec["offset"] : spec["offset"] + spec["bytes"]]
-
-    def modified(self) -> list[str]:
-        """Names of arguments whose memory is no longer what was handed over."""
-        return [
-            spec["name"]
-            for spec, storage in zip(self._layouts, self._storages, strict=True)
-            if not torch.equal(storage, self._slice(spec))
+            arena[spec["offset"] : spec["offset"] + spec["bytes"]]
+            .view(_DTYPES[spec["dtype"]])
+            .as_strided(spec["shape"], spec["stride"], _elements_before(spec))
+            for spec in layouts
         ]
 
     def shares_memory_with(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
-        return any(s.numel() and s.untyped_storage().data_ptr() == address for s in self._storages)
+        return tensor.numel() > 0 and address == self._arena.untyped_storage().data_ptr()
+
+
+def _elements_before(spec: Spec) -> int:
+    """Elements of the shared memory before the first of an argument."""
+    before: int = spec["offset"] // _DTYPES[spec["dtype"]].itemsize + spec["storage_offset"]
+    return before
 
 
 def check_outputs(
