@@ -17,6 +17,7 @@ from typing import Self
 import psutil
 
 from sandbox.arenas import Arena
+from sandbox.freezer import Freezer
 from sandbox.output import CappedDrain
 from sandbox.spec import DeadlinePassed, Ending, JobEnded, Limits, SandboxUnavailable
 from sandbox.watchdog import ProcMeter, Watchdog
@@ -64,6 +65,7 @@ class LocalRunning:
         self._hung_up = False
         self._ending: Ending | None = None
         self._afterwards: list[Callable[[], None]] = []
+        self._freezer = Freezer(launcher.pid)
         os.set_blocking(channels.stdin, False)
         os.set_blocking(channels.stdout, False)
 
@@ -164,6 +166,19 @@ class LocalRunning:
         """See sandbox.spec.Running. Raises KeyError for a name the job was not started with."""
         return self._arenas[name].view
 
+    def pause(self) -> None:
+        """See sandbox.spec.Running."""
+        if self._ending is not None:
+            raise JobEnded("the job was ended")
+        try:
+            self._freezer.freeze()
+        except TimeoutError as error:
+            raise DeadlinePassed("the job could not be stopped") from error
+
+    def resume(self) -> None:
+        """See sandbox.spec.Running."""
+        self._freezer.thaw()
+
     def printed(self) -> str:
         """See sandbox.spec.Running."""
         return self._printed.text()
@@ -222,6 +237,7 @@ class LocalRunning:
         self._channels.status.close()
         if self._root >= 0:
             os.close(self._root)
+        self._freezer.close()
         for arena in self._arenas.values():
             arena.close()
         for action in self._afterwards:

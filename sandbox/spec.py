@@ -97,6 +97,18 @@ class Running(Protocol):
         """The judge's writable view of a shared memory. The job can change it at any moment: copy
         what you check before you check it. Its size cannot change."""
 
+    def pause(self) -> None:
+        """Stop every process of the job, so that it neither computes nor writes to an arena. Its wall
+        clock runs on. Returns when none runs.
+
+        Raises:
+            JobEnded: the job was ended.
+            DeadlinePassed: something of it would not stop.
+        """
+
+    def resume(self) -> None:
+        """Let the job go on, if it was paused. Takes some ten microseconds."""
+
     def printed(self) -> str:
         """What the job wrote to its standard error so far, cut at `Limits.printed`, as text in which
         every control character but newline and tab is replaced."""
