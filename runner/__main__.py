@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from problems import Language, UnknownProblem, all_problems, get_problem
+from runner.failures import HarnessBroken
 from runner.hardware import HARDWARE, HardwareSpec, UnknownHardware, get_hardware, hardware_for
 from runner.judge import Request, judge
 from runner.pool import ColdSessions
-from runner.session import HarnessBroken
 from runner.text import render
 from sandbox.choose import best_sandbox
 from sandbox.spec import SandboxUnavailable

@@ -23,10 +23,11 @@ from runner import linearity
 from runner.compare import compare, expect
 from runner.diagnosis import Failure, diagnose
 from runner.drawing import drawn, seed
+from runner.failures import SessionFailed
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
 from runner.pool import Sessions, baseline_source
 from runner.roofline import cpu_peak
-from runner.session import Session, SessionFailed
+from runner.session import Session
 from runner.timing import CpuTimer, Timer, against, objections
 from sandbox.spec import Sandbox
 from wire.messages import Mode, Phase

@@ -7,7 +7,6 @@ by field, gradients are raw bytes of a dtype and shape that the judge knows befo
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import struct
 import sys
@@ -21,13 +20,12 @@ from typing import Any, Self
 
 import torch
 
-from problems import all_problems
 from problems.spec import Dims, GradientSpec, Problem, Tensors
-from runner.drawing import largest
+from runner.failures import HarnessBroken, SessionFailed, from_ending, from_error, text
 from runner.hardware import HardwareSpec, cpu_threads
-from sandbox.output import harmless
-from sandbox.spec import DeadlinePassed, Ending, Job, JobEnded, Limits, Running, Sandbox
-from wire.verdict import SourceError, Verdict
+from runner.memory import Capacity, layouts_of, places_of, raw_bytes
+from sandbox.spec import DeadlinePassed, Job, JobEnded, Limits, Running, Sandbox
+from wire.verdict import Verdict
 
 HARNESS = Path(__file__).parent / "harness"
 START_SECONDS = 60.0
@@ -35,25 +33,8 @@ LOAD_SECONDS = 30.0
 PING_SECONDS = 5.0
 # Bytes of the gradients looked at the moment an answer comes: who writes them later is found out.
 PROBES = 256
-_ALIGNMENT = 64
-# Elements by which a row's storage may be wider than the row, under any layout.
-_ROW_SLACK = 64
 _LONGEST_MESSAGE = 256 << 10
 _LENGTH = struct.Struct(">I")
-
-
-class SessionFailed(Exception):
-    """The submission did not do what it was asked; carries the verdict that follows."""
-
-    def __init__(self, verdict: Verdict, headline: str, error: SourceError | None = None) -> None:
-        super().__init__(headline)
-        self.verdict = verdict
-        self.headline = headline
-        self.error = error
-
-
-class HarnessBroken(RuntimeError):
-    """The sandbox or our own code in it failed before the submission ran: a judge failure."""
 
 
 @dataclass(frozen=True)
@@ -67,47 +48,6 @@ class Returned:
     gradients: tuple[torch.Tensor, ...]
     wall: float
     reported: float
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """Bytes that the shared memories hold. Memory is used only where something was written."""
-
-    inputs: int
-    outputs: int
-
-    @classmethod
-    def for_any_problem(cls, hardware: str) -> Capacity:
-        """Room for the largest call of any problem on `hardware`."""
-        shapes = [
-            (problem, dims)
-            for problem in all_problems()
-            for dims in (
-                *(largest(c.dims) for c in problem.cases),
-                *(b.dims for b in problem.benchmarks.get(hardware, ())),
-            )
-        ]
-        return cls(
-            inputs=max(_inputs_size(problem, dims) for problem, dims in shapes),
-            outputs=max(_outputs_size(problem, dims) for problem, dims in shapes),
-        )
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-def _inputs_size(problem: Problem, dims: Dims) -> int:
-    """An upper bound: a case may hand over slices of wider storages."""
-    shapes = (tuple(dims[d] for d in a.shape) for a in problem.arguments)
-    sizes = (math.prod(shape[:-1]) * (shape[-1] + _ROW_SLACK) if shape else 1 for shape in shapes)
-    return sum(
-        _aligned(size * a.dtype.itemsize) for size, a in zip(sizes, problem.arguments, strict=True)
-    )
-
-
-def _outputs_size(problem: Problem, dims: Dims) -> int:
-    return problem.output_bytes(dims) + _ALIGNMENT * len(problem.gradients)
 
 
 def python_trees() -> tuple[Path, ...]:
@@ -193,17 +133,17 @@ class Session:
             {"do": "load", "source": source, "arguments": names}, LOAD_SECONDS, "loading the file"
         )
         if "error" in reply:
-            raise _from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
+            raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
 
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
         """Announce `arguments`, then write them, and poison the memory where the gradients of that
         shape will lie. The process is stopped then: it sees their values first in the call."""
-        layouts, needed = _layouts(arguments)
+        layouts, needed = layouts_of(arguments)
         if needed > len(self._inputs):
             raise HarnessBroken(
                 f"the arguments need {needed} bytes of {len(self._inputs)} shared ones"
             )
-        self._wanted, handed_over = _places(self._problem, dims)
+        self._wanted, handed_over = places_of(self._problem, dims)
         if handed_over > len(self._outputs):
             raise HarnessBroken(
                 f"the gradients need {handed_over} bytes of {len(self._outputs)} shared ones"
@@ -214,7 +154,7 @@ class Session:
             "taking its arguments",
         )
         self._given = [
-            (layout["name"], layout["offset"], _raw(tensor))
+            (layout["name"], layout["offset"], raw_bytes(tensor))
             for layout, tensor in zip(layouts, arguments.values(), strict=True)
         ]
         shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
@@ -241,9 +181,9 @@ class Session:
             lambda: seen.append(self._probed()),
         )
         if "error" in reply:
-            raise _from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
+            raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
         if "invalid" in reply:
-            raise SessionFailed(Verdict.INVALID_OUTPUT, _text(reply["invalid"], 500))
+            raise SessionFailed(Verdict.INVALID_OUTPUT, text(reply["invalid"], 500))
         reported = reply.get("seconds")
         if not isinstance(reported, float) or not 0 <= reported < float("inf"):
             raise SessionFailed(
@@ -326,7 +266,7 @@ class Session:
                 Verdict.TIMED_OUT, f"Stopped after {seconds:g} s: {doing} took too long."
             ) from None
         except JobEnded:
-            raise _from_ending(self._running.kill(), doing) from None
+            raise from_ending(self._running.kill(), doing) from None
         if reply.pop("token", None) != token:
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT, "The process answered something that was not asked."
@@ -361,93 +301,3 @@ class Session:
         self._inputs.release()
         self._outputs.release()
         self._running.__exit__(kind, error, trace)
-
-
-def _dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def _text(value: Any, longest: int) -> str:
-    """`value` as text that can be stored and shown, whatever the process put into it."""
-    return harmless(str(value)[:longest].encode("utf-8", errors="replace"))
-
-
-def _raw(tensor: torch.Tensor) -> torch.Tensor:
-    """The bytes of a tensor's whole storage."""
-    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-
-
-def _layouts(arguments: Tensors) -> tuple[list[dict[str, Any]], int]:
-    """Where each argument's storage will lie in the shared memory, and the bytes they all need."""
-    offset = 0
-    layouts = []
-    for name, tensor in arguments.items():
-        size = tensor.untyped_storage().nbytes()
-        layouts.append(
-            {
-                "name": name,
-                "dtype": _dtype_name(tensor.dtype),
-                "shape": list(tensor.shape),
-                "stride": list(tensor.stride()),
-                "storage_offset": tensor.storage_offset(),
-                "offset": offset,
-                "bytes": size,
-            }
-        )
-        offset += _aligned(size)
-    return layouts, offset
-
-
-def _places(problem: Problem, dims: Dims) -> tuple[list[dict[str, Any]], int]:
-    """Where each gradient will lie in the shared memory, and the bytes they all need."""
-    offset = 0
-    places = []
-    for gradient in problem.gradients:
-        shape = problem.gradient_shape(gradient, dims)
-        size = torch.Size(shape).numel() * gradient.dtype.itemsize
-        places.append(
-            {
-                "name": gradient.name,
-                "dtype": _dtype_name(gradient.dtype),
-                "shape": list(shape),
-                "offset": offset,
-                "bytes": size,
-            }
-        )
-        offset += _aligned(size)
-    return places, offset
-
-
-def _from_error(reply: Mapping[str, Any], verdict: Verdict, what: str) -> SessionFailed:
-    told = reply["error"] if isinstance(reply["error"], dict) else {}
-    line = told.get("line")
-    error = SourceError(
-        kind=_text(told.get("kind", ""), 200),
-        message=_text(told.get("message", ""), 8000),
-        traceback=_text(told.get("traceback", ""), 8000),
-        line=line if type(line) is int and 0 < line < 10**6 else None,
-    )
-    if reply.get("memory") is True:
-        return SessionFailed(Verdict.OUT_OF_MEMORY, "The submission ran out of memory.", error)
-    at = f" at line {error.line}" if error.line else ""
-    first = error.message.splitlines()[0][:200] if error.message else ""
-    return SessionFailed(verdict, f"{what}{at}: {error.kind}: {first}", error)
-
-
-def _from_ending(ending: Ending, doing: str) -> SessionFailed:
-    if ending.out_of_memory:
-        return SessionFailed(Verdict.OUT_OF_MEMORY, f"The process used too much memory: {doing}.")
-    if ending.timed_out:
-        return SessionFailed(
-            Verdict.TIMED_OUT, f"The process ran into the job's time limit: {doing}."
-        )
-    if ending.signal is not None:
-        hint = " (a read or write far outside of a tensor does this)" if ending.signal == 11 else ""
-        return SessionFailed(
-            Verdict.RUNTIME_ERROR,
-            f"The process was ended by signal {ending.signal}{hint}: {doing}.",
-        )
-    return SessionFailed(
-        Verdict.RUNTIME_ERROR,
-        f"The process ended by itself (exit code {ending.exit_code}) instead of returning: {doing}.",
-    )

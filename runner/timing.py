@@ -28,8 +28,9 @@ import torch
 
 from problems.spec import Benchmark, Dims, Gradients, Problem, Tensors
 from runner.compare import compare, expect
+from runner.failures import SessionFailed
 from runner.roofline import Peak
-from runner.session import Returned, Session, SessionFailed
+from runner.session import Returned, Session
 from wire.verdict import Timing, Verdict
 
 WARM_UP = 2

@@ -6,8 +6,9 @@ import torch
 from problems import get_problem
 from problems.spec import Benchmark
 from runner import timing
+from runner.failures import SessionFailed
 from runner.roofline import Peak
-from runner.session import Returned, SessionFailed
+from runner.session import Returned
 from runner.timing import CpuTimer, last_level_cache, objections
 from wire.verdict import Verdict
 

@@ -1,0 +1,108 @@
+"""Where tensors lie in the memory that the judge shares with a session."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from problems import all_problems
+from problems.spec import Dims, Problem, Tensors
+from runner.drawing import largest
+
+_ALIGNMENT = 64
+# Elements by which a row's storage may be wider than the row, under any layout.
+_ROW_SLACK = 64
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Bytes that the shared memories hold. Memory is used only where something was written."""
+
+    inputs: int
+    outputs: int
+
+    @classmethod
+    def for_any_problem(cls, hardware: str) -> Capacity:
+        """Room for the largest call of any problem on `hardware`."""
+        shapes = [
+            (problem, dims)
+            for problem in all_problems()
+            for dims in (
+                *(largest(c.dims) for c in problem.cases),
+                *(b.dims for b in problem.benchmarks.get(hardware, ())),
+            )
+        ]
+        return cls(
+            inputs=max(_inputs_size(problem, dims) for problem, dims in shapes),
+            outputs=max(_outputs_size(problem, dims) for problem, dims in shapes),
+        )
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _inputs_size(problem: Problem, dims: Dims) -> int:
+    """An upper bound: a case may hand over slices of wider storages."""
+    shapes = (tuple(dims[d] for d in a.shape) for a in problem.arguments)
+    sizes = (math.prod(shape[:-1]) * (shape[-1] + _ROW_SLACK) if shape else 1 for shape in shapes)
+    return sum(
+        _aligned(size * a.dtype.itemsize) for size, a in zip(sizes, problem.arguments, strict=True)
+    )
+
+
+def _outputs_size(problem: Problem, dims: Dims) -> int:
+    return problem.output_bytes(dims) + _ALIGNMENT * len(problem.gradients)
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def raw_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes of a tensor's whole storage."""
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def layouts_of(arguments: Tensors) -> tuple[list[dict[str, Any]], int]:
+    """Where each argument's storage will lie in the shared memory, and the bytes they all need."""
+    offset = 0
+    layouts = []
+    for name, tensor in arguments.items():
+        size = tensor.untyped_storage().nbytes()
+        layouts.append(
+            {
+                "name": name,
+                "dtype": dtype_name(tensor.dtype),
+                "shape": list(tensor.shape),
+                "stride": list(tensor.stride()),
+                "storage_offset": tensor.storage_offset(),
+                "offset": offset,
+                "bytes": size,
+            }
+        )
+        offset += _aligned(size)
+    return layouts, offset
+
+
+def places_of(problem: Problem, dims: Dims) -> tuple[list[dict[str, Any]], int]:
+    """Where each gradient will lie in the shared memory, and the bytes they all need."""
+    offset = 0
+    places = []
+    for gradient in problem.gradients:
+        shape = problem.gradient_shape(gradient, dims)
+        size = torch.Size(shape).numel() * gradient.dtype.itemsize
+        places.append(
+            {
+                "name": gradient.name,
+                "dtype": dtype_name(gradient.dtype),
+                "shape": list(shape),
+                "offset": offset,
+                "bytes": size,
+            }
+        )
+        offset += _aligned(size)
+    return places, offset
