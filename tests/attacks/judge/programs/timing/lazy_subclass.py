@@ -1,0 +1,42 @@
+# problem: relu_squared
+# language: pytorch
+# must: invalid_output
+"""Strategy: Return a tensor subclass that computes only when the checker reads it, after the clock
+  stopped.
+Surface: what a tensor may be
+Stopped by: exactly torch.Tensor is asked for, and the clock runs until the gradients lie in
+  shared memory.
+Listed as: B15 lazy output
+"""
+
+import torch
+
+
+def honest(grad_output, x):
+    return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
+
+
+def slow(grad_output, x):
+    """The honest work, eight times over."""
+    for _ in range(8):
+        dx = honest(grad_output, x)
+    return dx
+
+
+class Lazy(torch.Tensor):
+    """Computes when somebody reads it."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), options=None):
+        arguments = [a.work() if isinstance(a, Lazy) else a for a in arguments]
+        return function(*arguments, **(options or {}))
+
+    def work(self):
+        with torch._C.DisableTorchFunctionSubclass():
+            return slow(*self.arguments)
+
+
+def backward(grad_output, x):
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format).as_subclass(Lazy)
+    dx.arguments = (grad_output, x)
+    return dx

@@ -1,0 +1,18 @@
+# problem: relu_squared
+# language: pytorch
+# must: wrong_gradient
+"""Strategy: Return NaN, for which every comparison is false.
+Surface: the comparison of gradients
+Stopped by: what is not finite is wrong.
+Listed as: C35 NaN compare
+"""
+
+import torch
+
+
+def honest(grad_output, x):
+    return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
+
+
+def backward(grad_output, x):
+    return torch.full_like(x, float("nan"))
