@@ -11,6 +11,10 @@ from collections.abc import Generator
 
 import pytest
 
+# Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
+# arithmetic share this process with whatever imported it first. Sandboxes have environments of their own.
+os.environ["TRITON_INTERPRET"] = "1"
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(

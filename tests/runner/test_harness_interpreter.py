@@ -1,9 +1,5 @@
 """Every operation in bfloat16 and float16, in the patched interpreter, against PyTorch bit for bit."""
 
-import os
-
-os.environ["TRITON_INTERPRET"] = "1"  # read when a kernel is decorated
-
 import pytest
 import torch
 import triton
