@@ -12,7 +12,7 @@ from collections.abc import Generator
 import pytest
 
 # Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
-# arithmetic share this process with whatever imported it first. Sandboxes have environments of their own.
+# arithmetic share this process with whatever imported it first. Sandboxes have their own environment.
 os.environ["TRITON_INTERPRET"] = "1"
 
 
