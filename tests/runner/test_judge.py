@@ -20,7 +20,7 @@ PUBLIC: Mode = "run"
 pytestmark = pytest.mark.sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sessions():
     with WarmPool(best_sandbox(), HARDWARE.values()) as pool:
         yield pool
