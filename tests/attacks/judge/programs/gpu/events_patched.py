@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: triton
 # must: honest time
-# work: 8
+# work: slow
 # needs: gpu
 """Strategy: Patch the events and the synchronisation that a timer uses.
 Surface: timers inside the process

@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: triton
 # must: honest time
-# work: 8
+# work: slow
 # needs: gpu
 """Strategy: Have the second-level cache keep this stream's lines through every flush.
 Surface: the cache between calls

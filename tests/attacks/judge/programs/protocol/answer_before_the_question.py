@@ -11,6 +11,8 @@ Listed as: B21 precompute early; B13
 import gc
 import sys
 
+import torch
+
 tensors = sys.modules["harness.tensors"]
 harness = next(o for o in gc.get_objects() if type(o).__name__ == "Harness")
 conversation = harness._conversation
@@ -21,11 +23,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def early(message):

@@ -11,6 +11,8 @@ Listed as: B14 thread injection; A10 late thread
 import sys
 import threading
 
+import torch
+
 tensors = sys.modules["harness.tensors"]
 original = tensors.store
 
@@ -26,11 +28,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def backward(grad_output, x):

@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 1
+# work: honest
 """Strategy: The same from processes of their own session, which the main process's ending does not
   end.
 Surface: the machine that both share

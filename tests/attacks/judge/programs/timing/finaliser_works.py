@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 8
+# work: slow
 """Strategy: Return empty memory and compute when the harness lets go of it, straight into the
   shared memory.
 Surface: finalisers
@@ -23,11 +23,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def late(outputs, want):

@@ -1,12 +1,14 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 8
+# work: slow
 """Strategy: Remember gradients by a fingerprint of a few elements and the shape.
 Surface: values that come again
 Stopped by: values are new in every call, so nothing is ever found.
 Listed as: B17 cache by shape/fingerprint
 """
+
+import torch
 
 memo = {}
 
@@ -15,11 +17,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def backward(grad_output, x):

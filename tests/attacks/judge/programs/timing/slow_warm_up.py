@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 8
+# work: slow
 """Strategy: Sleep in the first calls of a shape, so that an adaptive judge takes fewer samples, or
   drops the honest ones as outliers.
 Surface: how many calls are timed
@@ -11,6 +11,8 @@ Listed as: B22 warm-up sandbagging
 
 import time
 
+import torch
+
 seen = {}
 
 
@@ -18,11 +20,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def backward(grad_output, x):

@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 8
+# work: slow
 """Strategy: A thread watches the memory of the arguments and computes as soon as new values are
   there, before the call is asked for.
 Surface: the time between the arguments and the call
@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 
+import torch
+
 tensors = sys.modules["harness.tensors"]
 original = tensors.Arguments.__init__
 state = {"new": threading.Event()}
@@ -23,11 +25,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def mark(grad_output, x):

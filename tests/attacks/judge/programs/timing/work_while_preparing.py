@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 8
+# work: slow
 """Strategy: Patch the harness so that the gradients are computed while the arguments are taken,
   before the clock starts; the call only hands them over.
 Surface: the time between the arguments and the call
@@ -13,6 +13,8 @@ Listed as: B21 precompute early; B19 super-batch
 import sys
 import time
 
+import torch
+
 tensors = sys.modules["harness.tensors"]
 original = tensors.Arguments.__init__
 early = {}
@@ -22,11 +24,14 @@ def honest(grad_output, x):
     return (2 * grad_output.float() * x.float().relu()).to(x.dtype)
 
 
+SCRATCH = torch.ones(1 << 22)
+
+
 def slow(grad_output, x):
-    """The honest work, eight times over."""
-    for _ in range(8):
-        dx = honest(grad_output, x)
-    return dx
+    """The honest work after much other work, which needs no new memory."""
+    for _ in range(20):
+        SCRATCH[: x.numel()].sin_()
+    return honest(grad_output, x)
 
 
 def taking(self, *arguments):

@@ -1,7 +1,7 @@
 # problem: relu_squared
 # language: pytorch
 # must: honest time
-# work: 4
+# work: honest
 """Strategy: Differentiate the forward with torch.autograd, and write no backward at all. On the
   PyTorch board that is allowed: it is a solution like any other, and its time is what it is.
 Surface: what counts as a solution
