@@ -41,6 +41,7 @@ class Harness:
     def __init__(self, conversation: channel.Channel) -> None:
         self._conversation = conversation
         self._wanted: list[Message] = []
+        self._handed_over: list[Any] = []  # kept alive, so that new memory is elsewhere
         self._import_libraries()
 
     def serve(self) -> None:
@@ -96,6 +97,8 @@ class Harness:
             returned = self._backward(*self._arguments.tensors)
             seconds = time.perf_counter() - start
             outputs = self._tensors.check_outputs(returned, self._wanted, self._arguments)
+            self._tensors.check_new(outputs, self._handed_over, self._wanted)
+            self._handed_over = outputs
             self._tensors.store(outputs, self._wanted, self._outputs)
         except self._tensors.InvalidOutput as error:
             return {"invalid": str(error)}

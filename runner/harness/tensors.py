@@ -84,6 +84,19 @@ def check_outputs(
     return outputs
 
 
+def check_new(
+    outputs: Sequence[torch.Tensor], earlier: Sequence[torch.Tensor], wanted: Sequence[Spec]
+) -> None:
+    """Raises InvalidOutput when one of `outputs` lies in the memory of a call's before, still held."""
+    used = {e.untyped_storage().data_ptr() for e in earlier if e.numel()}
+    for output, want in zip(outputs, wanted, strict=True):
+        if output.numel() and output.untyped_storage().data_ptr() in used:
+            raise InvalidOutput(
+                f"{want['name']} lies in memory that an earlier call returned and its caller may still "
+                "use; allocate anew in every call"
+            )
+
+
 def _check_output(output: Any, want: Spec, arguments: Arguments) -> None:
     name = want["name"]
     if type(output) is not torch.Tensor:
