@@ -42,6 +42,13 @@ def test_public_cases_are_listed_first_and_both_kinds_exist(problem: Problem):
 
 
 @each_problem
+def test_no_size_is_below_what_the_statement_promises(problem: Problem):
+    assert "Every size is at least 1" in problem.text["statement"]
+    assert all(size >= 1 for case in problem.cases for size in case.dims.values())
+    assert all(1 in {c.dims[name] for c in problem.cases} for name in problem.cases[0].dims)
+
+
+@each_problem
 def test_no_two_cases_are_the_same_question(problem: Problem):
     asked = [
         (tuple(c.dims.items()), c.values, tuple(sorted(c.layouts.items()))) for c in problem.cases
