@@ -42,24 +42,24 @@ def _as_its_transpose(matrix: T) -> T:
     return matrix.contiguous().view(columns, rows).t()
 
 
-def _weight_transposed(grad_output: T, x: T, weight: T) -> T:  # noqa: ARG001
+def _weight_transposed(grad_output: T, x: T, weight: T) -> T:
     return grad_output.float() @ _as_its_transpose(weight).float()
 
 
-def _dx_over_one_block(grad_output: T, x: T, weight: T) -> T:  # noqa: ARG001
+def _dx_over_one_block(grad_output: T, x: T, weight: T) -> T:
     return _dx_in_parts(grad_output, weight, 4 * BLOCK)[0]
 
 
-def _tail_of_dx_forgotten(grad_output: T, x: T, weight: T) -> T:  # noqa: ARG001
+def _tail_of_dx_forgotten(grad_output: T, x: T, weight: T) -> T:
     whole = full_blocks(grad_output, 1, BLOCK // 2)
     return grad_output[:, :whole].float() @ weight[:whole].float()
 
 
-def _dx_in_bfloat16(grad_output: T, x: T, weight: T) -> T:  # noqa: ARG001
+def _dx_in_bfloat16(grad_output: T, x: T, weight: T) -> T:
     return running_sum(_dx_in_parts(grad_output, weight, 1), torch.bfloat16)
 
 
-def _dx_in_float8(grad_output: T, x: T, weight: T) -> T:  # noqa: ARG001
+def _dx_in_float8(grad_output: T, x: T, weight: T) -> T:
     return grad_output.float() @ weight.to(torch.float8_e4m3fn).float()
 
 
@@ -110,42 +110,42 @@ _OF_DWEIGHT = (
         "dweight",
         "dweight_transposed",
         "dweight is stored as (K, N): for a square weight, its transpose.",
-        lambda grad_output, x, weight: _as_its_transpose(_dweight(grad_output, x).t()).t(),  # noqa: ARG005
+        lambda grad_output, x, weight: _as_its_transpose(_dweight(grad_output, x).t()).t(),
         Diagnosis.TRANSPOSED,
     ),
     _make.one(
         "dweight",
         "dweight_over_one_block",
         f"Sums dweight over the first {BLOCK} rows only.",
-        lambda grad_output, x, weight: _dweight(grad_output[:BLOCK], x[:BLOCK]),  # noqa: ARG005
+        lambda grad_output, x, weight: _dweight(grad_output[:BLOCK], x[:BLOCK]),
         Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dweight",
         "dweight_is_a_mean",
         "Averages dweight over the rows.",
-        lambda grad_output, x, weight: _dweight(grad_output, x) / len(x),  # noqa: ARG005
+        lambda grad_output, x, weight: _dweight(grad_output, x) / len(x),
         Diagnosis.CONSTANT_FACTOR,
     ),
     _make.one(
         "dweight",
         "dweight_without_upstream",
         "Every row of dweight is the sum of x: the upstream gradient is taken for ones.",
-        lambda grad_output, x, weight: _dweight(torch.ones_like(grad_output), x),  # noqa: ARG005
+        lambda grad_output, x, weight: _dweight(torch.ones_like(grad_output), x),
         Diagnosis.UPSTREAM_ONES,
     ),
     _make.one(
         "dweight",
         "dweight_rounded_to_bfloat16",
         "dweight goes through bfloat16 on its way to float32.",
-        lambda grad_output, x, weight: _dweight(grad_output, x).bfloat16(),  # noqa: ARG005
+        lambda grad_output, x, weight: _dweight(grad_output, x).bfloat16(),
         Diagnosis.LOW_PRECISION,
     ),
     _make.one(
         "dweight",
         "dweight_partials_in_bfloat16",
         f"Adds up blocks of {BLOCK} rows in float32 and rounds the total to bfloat16 after each.",
-        lambda grad_output, x, weight: running_sum(  # noqa: ARG005
+        lambda grad_output, x, weight: running_sum(
             _dweight_in_parts(grad_output, x, BLOCK), torch.bfloat16
         ),
         Diagnosis.LOW_PRECISION,
@@ -154,9 +154,9 @@ _OF_DWEIGHT = (
         "dweight",
         "dweight_race",
         "Blocks of rows add to dweight without atomics, so that some of what they add is lost.",
-        lambda grad_output, x, weight: lose_updates(  # noqa: ARG005
-            _dweight_in_parts(grad_output, x, BLOCK)
-        ).sum(0),
+        lambda grad_output, x, weight: lose_updates(_dweight_in_parts(grad_output, x, BLOCK)).sum(
+            0
+        ),
     ),
 )
 
@@ -165,21 +165,21 @@ _OF_DBIAS = (
         "dbias",
         "dbias_over_one_block",
         f"Sums dbias over the first {BLOCK} rows only.",
-        lambda grad_output, x, weight: grad_output[:BLOCK].float().sum(0),  # noqa: ARG005
+        lambda grad_output, x, weight: grad_output[:BLOCK].float().sum(0),
         Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dbias",
         "dbias_of_one_row",
         "dbias is the upstream gradient's first row, not the sum over all.",
-        lambda grad_output, x, weight: grad_output[0],  # noqa: ARG005
+        lambda grad_output, x, weight: grad_output[0],
         Diagnosis.ONE_BLOCK,
     ),
     _make.one(
         "dbias",
         "dbias_in_bfloat16",
         "Adds the rows up one by one in bfloat16.",
-        lambda grad_output, x, weight: running_sum(grad_output, torch.bfloat16),  # noqa: ARG005
+        lambda grad_output, x, weight: running_sum(grad_output, torch.bfloat16),
         Diagnosis.LOW_PRECISION,
     ),
 )

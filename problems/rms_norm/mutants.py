@@ -104,7 +104,7 @@ def _rstd_without_eps(**given: T) -> T:
     return PROBLEM.baseline(**given | {"rstd": own})[0]
 
 
-def _terms_of_dweight(grad_output: T, x: T, weight: T, rstd: T) -> T:  # noqa: ARG001
+def _terms_of_dweight(grad_output: T, x: T, weight: T, rstd: T) -> T:
     return grad_output.float() * (x.float() * rstd[:, None])
 
 

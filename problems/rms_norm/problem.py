@@ -36,7 +36,7 @@ def forward(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return x * _rstd(x)[:, None] * weight
 
 
-def saved(x: torch.Tensor, weight: torch.Tensor) -> Tensors:  # noqa: ARG001
+def saved(x: torch.Tensor, weight: torch.Tensor) -> Tensors:
     """The reciprocal root mean square of each row, (M,)."""
     return {"rstd": _rstd(x)}
 

@@ -80,7 +80,7 @@ def _ignore_index_as_an_offset(grad_output: T, logits: T, target: T, lse: T) -> 
     return flat.reshape(M, V)
 
 
-def _softmax_missing(grad_output: T, logits: T, target: T, lse: T) -> T:  # noqa: ARG001
+def _softmax_missing(grad_output: T, logits: T, target: T, lse: T) -> T:
     return -_one_hot(target, logits.shape[1]) * _scale(grad_output, target)
 
 
@@ -94,13 +94,13 @@ def _one_hot_beyond_the_first_block(grad_output: T, logits: T, target: T, lse: T
     return (_softmax(logits, lse) - one_hot) * _scale(grad_output, target)
 
 
-def _softmax_without_maximum(grad_output: T, logits: T, target: T, lse: T) -> T:  # noqa: ARG001
+def _softmax_without_maximum(grad_output: T, logits: T, target: T, lse: T) -> T:
     exponential = torch.exp(logits.float())
     p = exponential / exponential.sum(dim=1, keepdim=True)
     return (p - _one_hot(target, logits.shape[1])) * _scale(grad_output, target)
 
 
-def _normalised_over_one_block(grad_output: T, logits: T, target: T, lse: T) -> T:  # noqa: ARG001
+def _normalised_over_one_block(grad_output: T, logits: T, target: T, lse: T) -> T:
     own = logits[:, :_CLASSES].float().logsumexp(dim=1)
     return _difference(logits, target, own) * _scale(grad_output, target)
 

@@ -35,7 +35,7 @@ def forward(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return losses.sum() / kept.sum().clamp(min=1)
 
 
-def saved(logits: torch.Tensor, target: torch.Tensor) -> Tensors:  # noqa: ARG001
+def saved(logits: torch.Tensor, target: torch.Tensor) -> Tensors:
     """The logarithm of each row's sum of exponentials, (M,)."""
     return {"lse": logits.logsumexp(dim=1)}
 

@@ -28,7 +28,7 @@ def _without_up(grad_output: T, gate: T, up: T) -> T:
     return PROBLEM.baseline(grad_output, gate, torch.ones_like(up))[0]
 
 
-def _sigma_for_silu(grad_output: T, gate: T, up: T) -> T:  # noqa: ARG001
+def _sigma_for_silu(grad_output: T, gate: T, up: T) -> T:
     return grad_output.float() * torch.sigmoid(gate.float())
 
 
@@ -74,7 +74,7 @@ def _strides_of_gate_for_up(grad_output: T, gate: T, up: T) -> T:
     return PROBLEM.baseline(grad_output, gate, read_with_strides(up, gate.stride()))[0]
 
 
-def _gelu_for_silu(grad_output: T, gate: T, up: T) -> T:  # noqa: ARG001
+def _gelu_for_silu(grad_output: T, gate: T, up: T) -> T:
     return grad_output.float() * F.gelu(gate.float())
 
 
