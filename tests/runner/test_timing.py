@@ -66,6 +66,27 @@ def test_a_lying_clock_in_the_sandbox_changes_no_time_and_is_flagged(timer, clai
     assert "own clock" in objections((result,))
 
 
+def test_clocks_that_part_once_on_a_busy_machine_are_compared_again(timer):
+    class DisturbedAtFirst(FakeProcess):
+        def call(self):
+            self.hidden = 0.009 if len(self.seen) < timing.WARM_UP + timing.FEWEST_ROUNDS else 0.0
+            return super().call()
+
+    result = timer.time(SHAPE, DisturbedAtFirst(0.010), FakeProcess(0.030))
+    assert objections((result,)) == ""
+    assert result.median == pytest.approx(0.010, rel=0.03)
+
+
+def test_a_clock_that_wanders_buys_no_larger_difference(timer):
+    class Wanders(FakeProcess):
+        def call(self):
+            self.claims = 0.0 if len(self.seen) % 2 else 0.006
+            return super().call()
+
+    result = timer.time(SHAPE, Wanders(0.010), FakeProcess(0.030))
+    assert "own clock" in objections((result,))
+
+
 def test_a_time_below_the_roofline_is_not_ranked(timer):
     fast = PROBLEM.cost(SHAPE.dims).bytes / PEAK.bandwidth / 2
     result = timer.time(SHAPE, FakeProcess(fast), FakeProcess(0.030))
