@@ -42,3 +42,22 @@ class Standing(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} on {self.problem}, {self.hardware}"
+
+
+class BoardVersion(models.Model):
+    """Grows whenever anything on a board changes: what was drawn for an older version is not shown.
+
+    It is raised in the transaction that changes the board (`web.boards.freshness`).
+    """
+
+    problem = models.CharField(max_length=64)
+    hardware = models.CharField(max_length=32)
+    version = models.PositiveBigIntegerField(default=1)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["problem", "hardware"], name="board_version_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.problem} on {self.hardware}: {self.version}"

@@ -55,7 +55,9 @@ class Submission(models.Model):
     report = models.JSONField(null=True, blank=True)
     score = models.FloatField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # When the first verdict came; a later one says when it replaced that in `rejudged_at`.
     finished_at = models.DateTimeField(null=True, blank=True)
+    rejudged_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["-created_at"]
@@ -111,8 +113,79 @@ class Submission(models.Model):
 
     @property
     def waited(self) -> timedelta | None:
-        """From the post to the verdict."""
+        """From the post to the first verdict."""
         return self.finished_at - self.created_at if self.finished_at else None
+
+
+class Rejudge(models.Model):
+    """A wish to have a finished submission judged once more.
+
+    It waits until the hardware has nothing else to do. Meanwhile, and if judging fails, the submission
+    keeps its verdict. `batch` names what one press of a button asked for: asked again with the same name,
+    nothing is added.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        ACTIVE = "active", "Being judged"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed, the old verdict stands"
+
+    OPEN: ClassVar = (State.WAITING, State.ACTIVE)
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="rejudges")
+    batch = models.UUIDField()
+    hardware = models.CharField(max_length=32)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    why_failed = models.CharField(max_length=500, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-pk"]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["hardware", "id"], condition=Q(state="waiting"), name="rejudge_waiting"
+            ),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["submission"],
+                condition=Q(state__in=["waiting", "active"]),
+                name="rejudge_one_open",
+            ),
+            models.UniqueConstraint(fields=["batch", "submission"], name="rejudge_once_in_batch"),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "active"], ended_at__isnull=True)
+                | Q(state__in=["done", "failed"], ended_at__isnull=False),
+                name="rejudge_ended_with_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"rejudge of {self.submission_id}: {self.state}"
+
+
+class EarlierVerdict(models.Model):
+    """A verdict that another one has replaced, as it was."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="earlier_verdicts")
+    problem_version = models.PositiveIntegerField()
+    verdict = models.CharField(max_length=32, choices=[(v.value, v.label) for v in Verdict])
+    headline = models.CharField(max_length=500, blank=True, default="")
+    report = models.JSONField(null=True, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    judged_at = models.DateTimeField()
+    replaced_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-replaced_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} until {self.replaced_at:%Y-%m-%d %H:%M}"
 
 
 class Attempt(models.Model):
@@ -132,8 +205,15 @@ class Attempt(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="attempts")
+    # Null for those that bring the first verdict. Each rejudge counts its attempts anew.
+    rejudge = models.ForeignKey(
+        Rejudge, models.CASCADE, null=True, blank=True, related_name="attempts"
+    )
     number = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.SENT)
+    # What the runner said it is doing, and since when: how long each phase takes is measured by it.
+    phase = models.CharField(max_length=16, blank=True, default="")
+    phase_since = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # When the broker last took the job, and how often it did; null while it never has.
     dispatched_at = models.DateTimeField(null=True, blank=True)
@@ -152,7 +232,12 @@ class Attempt(models.Model):
             ),
         ]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["submission", "number"], name="attempt_number"),
+            models.UniqueConstraint(
+                fields=["submission", "number"],
+                condition=Q(rejudge__isnull=True),
+                name="attempt_number",
+            ),
+            models.UniqueConstraint(fields=["rejudge", "number"], name="attempt_rejudge_number"),
             models.UniqueConstraint(
                 fields=["submission"],
                 condition=Q(state__in=["sent", "running"]),
