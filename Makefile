@@ -1,7 +1,8 @@
 # `make` lists what there is. Variables: PYTHON, TORCH_INDEX (set-up); PORT, HOST,
-# UNSAFE_NO_SANDBOX (run); ARGS (passed on by run and test).
+# UNSAFE_NO_SANDBOX (run); WORKERS (test); ARGS (passed on by run and test).
 SHELL := /bin/sh
 VENV := .venv/bin
+WORKERS ?= 2
 export PYTHON TORCH_INDEX
 
 serve_flags := $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST)) \
@@ -23,7 +24,7 @@ run: setup ## Start the site and the judge; Ctrl-C stops both (PORT=..., HOST=..
 	@$(VENV)/python -m web.serve $(serve_flags) $(ARGS)
 
 test: dev ## Run all tests (ARGS="-k pattern")
-	@$(VENV)/python -m pytest $(ARGS)
+	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 check: dev ## Lint, types, import directions, missing migrations
 	$(VENV)/ruff check .

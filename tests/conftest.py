@@ -8,12 +8,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
 # Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
 # arithmetic share this process with whatever imported it first. Sandboxes have their own environment.
 os.environ["TRITON_INTERPRET"] = "1"
+
+ROOT = Path(__file__).parent
+# Tests that start sandboxes, servers, engines or browsers look at the whole machine (is nothing left?)
+# and at clocks: one worker runs them all, one after the other, while others compute.
+THE_MACHINE = ("attacks", "browser", "deploy", "faults", "sandbox", "serve", "setup")
+THE_MACHINE_TOO = ("runner/test_command_line.py", "runner/test_judge.py", "runner/test_pool.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    """Which tests one worker runs together: what a file's fixtures and caches serve."""
+    path = item.path.relative_to(ROOT)
+    if path.parts[0] in THE_MACHINE or path.as_posix() in THE_MACHINE_TOO:
+        return "the machine"
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    slug = getattr(parameters.get("problem"), "slug", "")
+    return f"{path} {slug}"
 
 
 @pytest.hookimpl(wrapper=True)
