@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -20,7 +21,7 @@ from sandbox.arenas import Arena
 from sandbox.freezer import Freezer
 from sandbox.output import CappedDrain
 from sandbox.spec import DeadlinePassed, Ending, JobEnded, Limits, SandboxUnavailable
-from sandbox.watchdog import ProcMeter, Watchdog
+from sandbox.watchdog import Meter, ProcMeter, Watchdog
 
 _START = 20.0  # seconds a sandbox may take to come up on a busy machine
 _KILL = 5.0  # seconds a launcher has to end its sandbox before it is ended itself
@@ -31,8 +32,8 @@ _MESSAGE = 4096
 
 @dataclass
 class Channels:
-    """The judge's ends: descriptors of the job's streams and of the launcher's control pipe, and the
-    socket on which process 1 reports."""
+    """The judge's ends: descriptors of the job's streams and of the pipe by which the job is ended,
+    and the socket on which process 1 reports."""
 
     stdin: int
     stdout: int
@@ -41,18 +42,12 @@ class Channels:
     status: socket.socket
 
 
-class LocalRunning:
-    """A job below a launcher on this machine (see sandbox.spec.Running)."""
+class PipedRunning(ABC):
+    """A job whose process 1 (sandbox.inner) reports here (see sandbox.spec.Running). What holds its
+    processes together is up to the subclass."""
 
-    def __init__(
-        self,
-        launcher: subprocess.Popen[bytes],
-        channels: Channels,
-        arenas: dict[str, Arena],
-        limits: Limits,
-    ) -> None:
+    def __init__(self, channels: Channels, arenas: dict[str, Arena], limits: Limits) -> None:
         """Take over everything given; `wait_until_started` comes next."""
-        self._launcher = launcher
         self._channels = channels
         self._arenas = arenas
         self._limits = limits
@@ -65,9 +60,35 @@ class LocalRunning:
         self._hung_up = False
         self._ending: Ending | None = None
         self._afterwards: list[Callable[[], None]] = []
-        self._freezer = Freezer(launcher.pid)
         os.set_blocking(channels.stdin, False)
         os.set_blocking(channels.stdout, False)
+
+    @abstractmethod
+    def _is_running(self) -> bool:
+        """Whether anything of the job may still run."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Have everything ended. Returns at once; may be called from any thread, more than once."""
+
+    @abstractmethod
+    def _wait_for_the_end(self) -> None:
+        """Return when nothing of the job is left, by force if it must be."""
+
+    @abstractmethod
+    def _freeze(self) -> None:
+        """Return when none of its processes runs. Raises TimeoutError."""
+
+    @abstractmethod
+    def _thaw(self) -> None:
+        """Let them go on, if they were stopped."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Give up what the subclass holds."""
+
+    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:
+        return ProcMeter(self._root, pids, writable)
 
     def wait_until_started(
         self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]
@@ -88,20 +109,12 @@ class LocalRunning:
                 self._printed.join(_REPORT)
                 detail = message.removeprefix("failed ") or self._printed.text().strip()
                 raise SandboxUnavailable(detail or "it did not start in time")
-        meter = ProcMeter(self._root, pids, writable)
+        meter = self._meter(pids, writable)
         self._watchdog = Watchdog(self._limits, meter, self._is_running, self._stop)
 
     def afterwards(self, action: Callable[[], None]) -> None:
         """Have `action` called when everything of the job is gone."""
         self._afterwards.append(action)
-
-    def tree(self) -> list[int]:
-        """The host's pids of all processes below the launcher."""
-        try:
-            found = psutil.Process(self._launcher.pid).children(recursive=True)
-        except psutil.NoSuchProcess:
-            return []
-        return [process.pid for process in found]
 
     def _report(self, deadline: float) -> str:
         """The next message of process 1, "" if there will be none or none came before `deadline`."""
@@ -117,16 +130,10 @@ class LocalRunning:
                 os.close(descriptor)
         return data.decode(errors="replace")
 
-    def _is_running(self) -> bool:
-        return self._launcher.poll() is None
-
     def _stop(self, reason: str | None) -> None:
-        """Have the launcher end everything. Whoever comes first gives the reason."""
+        """End everything. Whoever comes first gives the reason."""
         self._reason = self._reason or reason
-        try:
-            os.write(self._channels.control, b"k")
-        except OSError:
-            return  # the launcher is gone, and with it the sandbox
+        self._end()
 
     def write(self, data: bytes | memoryview, deadline: float) -> None:
         """See sandbox.spec.Running."""
@@ -171,13 +178,13 @@ class LocalRunning:
         if self._ending is not None:
             raise JobEnded("the job was ended")
         try:
-            self._freezer.freeze()
+            self._freeze()
         except TimeoutError as error:
             raise DeadlinePassed("the job could not be stopped") from error
 
     def resume(self) -> None:
         """See sandbox.spec.Running."""
-        self._freezer.thaw()
+        self._thaw()
 
     def printed(self) -> str:
         """See sandbox.spec.Running."""
@@ -207,11 +214,7 @@ class LocalRunning:
                 self._status = (int(words[1]), float(words[2]))
 
     def _reap(self) -> None:
-        try:
-            self._launcher.wait(_KILL)
-        except subprocess.TimeoutExpired:
-            self._launcher.kill()  # its death signals take the sandbox with it
-            self._launcher.wait()
+        self._wait_for_the_end()
         if self._watchdog is not None:
             self._watchdog.finish()
         self._printed.join(_REPORT)
@@ -237,7 +240,7 @@ class LocalRunning:
         self._channels.status.close()
         if self._root >= 0:
             os.close(self._root)
-        self._freezer.close()
+        self._let_go()
         for arena in self._arenas.values():
             arena.close()
         for action in self._afterwards:
@@ -254,6 +257,55 @@ class LocalRunning:
         /,
     ) -> None:
         self.kill()
+
+
+class LocalRunning(PipedRunning):
+    """A job below a launcher on this machine."""
+
+    def __init__(
+        self,
+        launcher: subprocess.Popen[bytes],
+        channels: Channels,
+        arenas: dict[str, Arena],
+        limits: Limits,
+    ) -> None:
+        """Take over everything given; `wait_until_started` comes next."""
+        super().__init__(channels, arenas, limits)
+        self._launcher = launcher
+        self._freezer = Freezer(launcher.pid)
+
+    def tree(self) -> list[int]:
+        """The host's pids of all processes below the launcher."""
+        try:
+            found = psutil.Process(self._launcher.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+        return [process.pid for process in found]
+
+    def _is_running(self) -> bool:
+        return self._launcher.poll() is None
+
+    def _end(self) -> None:
+        try:
+            os.write(self._channels.control, b"k")
+        except OSError:
+            return  # the launcher is gone, and with it the sandbox
+
+    def _wait_for_the_end(self) -> None:
+        try:
+            self._launcher.wait(_KILL)
+        except subprocess.TimeoutExpired:
+            self._launcher.kill()  # its death signals take the sandbox with it
+            self._launcher.wait()
+
+    def _freeze(self) -> None:
+        self._freezer.freeze()
+
+    def _thaw(self) -> None:
+        self._freezer.thaw()
+
+    def _let_go(self) -> None:
+        self._freezer.close()
 
 
 def _ready(descriptor: int, event: int, deadline: float) -> bool:
