@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db.models import F
 
+from web.accounts.models import User
 from web.boards.models import Standing
 from web.hardware import get_kind
 from web.submissions.models import Submission
+from web.submissions.reports import BadReport, parse_report
 from wire.verdict import Report, Verdict
+
+logger = logging.getLogger(__name__)
 
 
 def update_standing(submission: Submission, report: Report) -> bool:
@@ -22,27 +27,77 @@ def update_standing(submission: Submission, report: Report) -> bool:
     """
     if not _belongs(submission, report):
         return False
+    assert submission.user_id is not None
+    _lock(submission.user_id)
     values = _values(submission, report)
     key = {
         "problem": submission.problem,
         "hardware": submission.hardware,
         "user_id": submission.user_id,
     }
-    standing = Standing.objects.select_for_update().filter(**key).first()
+    standing = Standing.objects.filter(**key).first()
     if standing is None:
-        try:
-            with transaction.atomic():
-                Standing.objects.create(**key, **values)
-        except IntegrityError:  # another submission of the user came first, just now
-            standing = Standing.objects.select_for_update().get(**key)
-        else:
-            return True
+        Standing.objects.create(**key, **values)
+        return True
     if not _is_better(submission, report, standing):
         return False
+    _overwrite(standing, values)
+    return True
+
+
+def restore_standing(user_id: int, problem: str, hardware: str) -> Standing | None:
+    """Find anew what of the user's stands on the board, after a verdict was replaced or taken back.
+
+    Ends where `update_standing` would have ended with the verdicts that hold now: with the best of them,
+    or with no standing if none belongs there.
+    """
+    _lock(user_id)
+    key = {"problem": problem, "hardware": hardware, "user_id": user_id}
+    standing = Standing.objects.filter(**key).first()
+    best = _best(user_id, problem, hardware)
+    if best is None:
+        if standing is not None:
+            standing.delete()
+        return None
+    values = _values(*best)
+    if standing is None:
+        return Standing.objects.create(**key, **values)
+    _overwrite(standing, values)
+    return standing
+
+
+def _lock(user_id: int) -> None:
+    """One verdict of a user at a time decides where they stand."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=user_id)
+
+
+def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report] | None:
+    """What stands highest by the rule of `_is_better`."""
+    by_score = [F("score").desc(nulls_last=True)] if get_kind(hardware).measures_time else []
+    accepted = Submission.objects.filter(
+        user_id=user_id,
+        problem=problem,
+        hardware=hardware,
+        mode=Submission.Mode.SUBMIT,
+        verdict=Verdict.ACCEPTED,
+        report__ranked=True,
+    )
+    ordered = accepted.order_by("-problem_version", *by_score, "created_at", "pk")
+    for submission in ordered.defer("source").iterator(chunk_size=20):
+        try:
+            report = parse_report(submission.report)
+        except BadReport:
+            logger.warning("submission %s has a report of another form", submission.pk)
+            continue
+        if _belongs(submission, report):
+            return submission, report
+    return None
+
+
+def _overwrite(standing: Standing, values: dict[str, Any]) -> None:
     for name, value in values.items():
         setattr(standing, name, value)
     standing.save()
-    return True
 
 
 def _belongs(submission: Submission, report: Report) -> bool:

@@ -85,6 +85,8 @@ def _enter_progress(submission: Submission, data: dict[str, Any]) -> None:
     if not 0 <= done <= total <= _MAX_COUNT:
         logger.warning("dropped a progress that counts wrongly: %.200r", data)
         return
+    if submission.is_done:  # a rejudge: what is shown stays the verdict that stands
+        return
     submission.phase = str(phase)
     submission.phase_done, submission.phase_total = done, total
     submission.save(update_fields=["phase", "phase_done", "phase_total"])
@@ -93,7 +95,7 @@ def _enter_progress(submission: Submission, data: dict[str, Any]) -> None:
 def _enter_verdict(attempt: Attempt, data: dict[str, Any]) -> None:
     submission = attempt.submission
     try:
-        report = read_report(data, submission)
+        report = read_report(data, submission, may_be_newer=attempt.rejudge_id is not None)
     except BadReport as error:
         give_up_attempt(submission, attempt, f"its report could not be read ({error})")
         return

@@ -116,13 +116,22 @@ class Submission(models.Model):
         """From the post to the first verdict."""
         return self.finished_at - self.created_at if self.finished_at else None
 
+    @property
+    def verdicts_before(self) -> models.QuerySet[EarlierVerdict]:
+        """The verdicts that others replaced, the latest first, without their reports."""
+        return self.earlier_verdicts.defer("report")
+
+    @property
+    def rejudge_is_open(self) -> bool:
+        return self.rejudges.filter(state__in=Rejudge.OPEN).exists()
+
 
 class Rejudge(models.Model):
     """A wish to have a finished submission judged once more.
 
-    It waits until the hardware has nothing else to do. Meanwhile, and if judging fails, the submission
-    keeps its verdict. `batch` names what one press of a button asked for: asked again with the same name,
-    nothing is added.
+    It waits until nobody else waits for the hardware. Meanwhile, and if judging fails, the submission
+    keeps its verdict. `batch` names what one press of a button asked for: the same name again adds
+    nothing.
     """
 
     class State(models.TextChoices):
