@@ -131,9 +131,14 @@ class Spoiler:
 
         return Mutant(name, what, backward, chosen, diagnosis)
 
-    def common(self) -> tuple[Mutant, ...]:
-        """What can go wrong with the gradients of any problem."""
-        matrices = [g.name for g in self.problem.gradients if len(g.shape) > 1]
+    def common(self, matrices: Sequence[str] | None = None) -> tuple[Mutant, ...]:
+        """What can go wrong with the gradients of any problem.
+
+        `matrices` names the gradients large enough for several blocks of rows and columns (None: all
+        that have rows and columns).
+        """
+        if matrices is None:
+            matrices = [g.name for g in self.problem.gradients if len(g.shape) > 1]
         return (
             self.results(
                 "zeros",
@@ -197,7 +202,7 @@ class Spoiler:
         )
 
     def upstream(self) -> tuple[Mutant, ...]:
-        """What kernels do wrong with an upstream gradient that is a matrix."""
+        """What kernels do wrong with an upstream gradient that has dimensions."""
         given = "grad_output"
         return (
             self.argument(
@@ -212,7 +217,7 @@ class Spoiler:
                 given,
                 "upstream_first",
                 "Every element is multiplied by the upstream gradient's first one.",
-                lambda g: g[:1, :1].expand_as(g),
+                lambda g: g[(slice(0, 1),) * g.ndim].expand_as(g),
                 self.names,
                 Diagnosis.UPSTREAM_FIRST,
             ),

@@ -46,7 +46,8 @@ class Language(StrEnum):
 class TensorSpec:
     """One argument of `backward`.
 
-    `shape` names dimensions of the problem, e.g. ``("M", "N")``; ``()`` is a 0-dimensional tensor.
+    `shape` names dimensions of the problem, e.g. ``("M", "N")``, or a multiple of one: ``"2P"`` is twice
+    the dimension P. ``()`` is a 0-dimensional tensor.
     """
 
     name: str
@@ -148,7 +149,7 @@ class Invariant:
     weights: Callable[..., torch.Tensor]
 
 
-Tier = Literal["Warm-up", "Reductions", "Matrix products", "Losses"]
+Tier = Literal["Warm-up", "Reductions", "Matrix products", "Losses", "Indexing", "Sequences"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,12 +232,18 @@ class Problem:
         specs = {a.name: a for a in self.arguments}
         given = {
             name: apply_layout(
-                tensor.to(specs[name].dtype) if name in specs else tensor,
-                layouts.get(name, Layout.CONTIGUOUS),
+                tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS)
             )
+            if name in specs
+            else tensor
             for name, tensor in drawn.items()
         }
-        inputs = {name: widen(t) for name, t in given.items() if name != "grad_output"}
+        # What backward does not get is float64 as drawn, and may be an expanded tensor: never copied.
+        inputs = {
+            name: widen(t) if name in specs else t
+            for name, t in given.items()
+            if name != "grad_output"
+        }
         saved = {
             name: apply_layout(tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS))
             for name, tensor in self.saved(**inputs).items()
@@ -245,7 +252,7 @@ class Problem:
         return inputs, {a.name: everything[a.name] for a in self.arguments}
 
     def gradient_shape(self, gradient: GradientSpec, dims: Dims) -> tuple[int, ...]:
-        return tuple(dims[d] for d in gradient.shape)
+        return lengths(gradient.shape, dims)
 
     def output_bytes(self, dims: Dims) -> int:
         """Bytes of all gradients of one call."""
@@ -256,6 +263,18 @@ class Problem:
     def reference(self, arguments: Tensors) -> Gradients:
         """The closed form in float64 on exactly the tensors handed over."""
         return self.closed_form(**{name: widen(t) for name, t in arguments.items()})
+
+
+def dimension_of(entry: str) -> str:
+    """The dimension that an entry of a shape is a multiple of: P for ``"2P"``, M for ``"M"``."""
+    return entry.lstrip("0123456789")
+
+
+def lengths(shape: tuple[str, ...], dims: Dims) -> tuple[int, ...]:
+    """The sizes that the entries of a spec's shape stand for."""
+    return tuple(
+        int(entry.removesuffix(dimension_of(entry)) or 1) * dims[dimension_of(entry)] for entry in shape
+    )
 
 
 def widen(tensor: torch.Tensor) -> torch.Tensor:

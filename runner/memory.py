@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from problems import all_problems
-from problems.spec import Dims, Problem, Tensors
+from problems.spec import Dims, Problem, Tensors, lengths
 from runner.drawing import largest
 
 _ALIGNMENT = 64
@@ -47,7 +47,7 @@ def _aligned(size: int) -> int:
 
 def _inputs_size(problem: Problem, dims: Dims) -> int:
     """An upper bound: a case may hand over slices of wider storages."""
-    shapes = (tuple(dims[d] for d in a.shape) for a in problem.arguments)
+    shapes = (lengths(a.shape, dims) for a in problem.arguments)
     sizes = (math.prod(shape[:-1]) * (shape[-1] + _ROW_SLACK) if shape else 1 for shape in shapes)
     return sum(
         _aligned(size * a.dtype.itemsize) for size, a in zip(sizes, problem.arguments, strict=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import torch
 
-from problems.spec import widen
+from problems.spec import dimension_of, widen
 from runner.look import Look
 
 # Elements from which a distribution of errors can be told.
@@ -130,8 +130,8 @@ def _read_as_contiguous(tensor: torch.Tensor) -> torch.Tensor | None:
 def _summed_dimensions(look: Look) -> Iterator[str]:
     """Dimensions that the gradient sums over: some argument has them, the gradient has not."""
     for name in look.failure.dims:
-        having = [a for a in look.problem.arguments if name in a.shape]
-        if having and name not in look.spec.shape:
+        having = [a for a in look.problem.arguments if name in map(dimension_of, a.shape)]
+        if having and name not in map(dimension_of, look.spec.shape):
             yield name
 
 

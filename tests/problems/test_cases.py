@@ -10,7 +10,7 @@ import torch
 from problems import Problem
 from problems.distributions import Values
 from problems.layouts import Layout
-from problems.spec import Case, TensorSpec
+from problems.spec import Case, TensorSpec, lengths
 from tests.problems.every import PAIRS, each_case, each_problem
 
 WITH_LAYOUTS = [(p, c, n) for p, c in PAIRS for n in c.layouts]
@@ -117,7 +117,7 @@ def test_arguments_are_what_their_specs_say(problem: Problem, case: Case):
     for spec in problem.arguments:
         tensor = arguments[spec.name]
         assert tensor.dtype is spec.dtype, spec.name
-        assert tuple(tensor.shape) == tuple(case.dims[d] for d in spec.shape), spec.name
+        assert tuple(tensor.shape) == lengths(spec.shape, case.dims), spec.name
 
 
 @each_case
