@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as F
@@ -42,7 +43,17 @@ def honest(problem: Problem) -> Mapping[str, Backward]:
         "the reference solution": reference_solution,
         "closed form in float32": in_float32,
         **_VARIANTS.get(problem.slug, {}),
+        **_own_variants(problem),
     }
+
+
+def _own_variants(problem: Problem) -> Mapping[str, Backward]:
+    """`HONEST` of the problem's own module `honest`, if it has one."""
+    name = f"problems.{problem.slug}.honest"
+    if find_spec(name) is None:
+        return {}
+    variants: Mapping[str, Backward] = import_module(name).HONEST
+    return variants
 
 
 def between(problem: Problem) -> Mapping[str, Backward]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
-from problems.spec import Problem
+from problems.spec import Problem, Tier
 
 _HERE = Path(__file__).parent
-_TIER_ORDER = ("Warm-up", "Reductions", "Matrix products", "Losses")
+_TIER_ORDER = get_args(Tier)
 
 
 class UnknownProblem(LookupError):

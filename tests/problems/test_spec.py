@@ -18,18 +18,23 @@ def test_the_upstream_gradient_is_the_first_argument(problem: Problem):
     assert roles.count(Role.GRAD_OUTPUT) == 1
 
 
+PARAMETERS = {"weight", "bias"}
+
+
 @each_problem
-def test_activations_are_bfloat16_and_parameter_gradients_float32(problem: Problem):
+def test_activations_keep_their_dtype_and_parameter_gradients_are_float32(problem: Problem):
     upstream = problem.arguments[0]
+    dtypes = {a.name: a.dtype for a in problem.arguments}
     for gradient in problem.gradients:
-        # A gradient that lacks a dimension of a matrix-shaped upstream belongs to a parameter.
-        is_parameter = bool(upstream.shape) and upstream.shape[0] not in gradient.shape
-        assert gradient.dtype is (torch.float32 if is_parameter else torch.bfloat16), gradient.name
+        # An activation that backward is not given has the dtype of the output.
+        activation = dtypes.get(gradient.wrt, upstream.dtype)
+        wanted = torch.float32 if gradient.wrt in PARAMETERS else activation
+        assert gradient.dtype is wanted, gradient.name
     for argument in problem.arguments:
         if argument.role is Role.SAVED:
             # Row statistics are few and precious; a whole saved output is an activation.
             is_statistic = len(argument.shape) < len(upstream.shape) or not upstream.shape
-            wanted = torch.float32 if is_statistic else torch.bfloat16
+            wanted = torch.float32 if is_statistic else upstream.dtype
             assert argument.dtype is wanted, argument.name
 
 
