@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from sandbox import layout, seccomp
+from sandbox import bpf, layout
 from sandbox.bubblewrap import BubblewrapSandbox
 from sandbox.namespaces import NamespaceSandbox
 from sandbox.spec import DeadlinePassed, Job, JobEnded, Limits, Sandbox, SandboxUnavailable
@@ -53,7 +53,7 @@ def best_sandbox(*, unsafe: bool = False) -> Sandbox:
             operator: what was tried, what the machine forbids, what to do.
     """
     refusals: list[str] = []
-    if sys.platform != "linux" or platform.machine() not in seccomp.ARCHITECTURES:
+    if sys.platform != "linux" or platform.machine() not in bpf.ARCHITECTURES:
         refusals.append(
             f"jobs are isolated on Linux on x86_64 or aarch64; this is {sys.platform} on "
             f"{platform.machine()}: use WSL2, a container or a virtual machine"

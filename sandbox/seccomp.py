@@ -5,20 +5,16 @@ allow list to be kept honest, and namespaces carry the isolation. What is denied
 which ordinary programs never touch, everything that reaches other processes or kernel-wide state, and
 every way to hold memory that is not visible in the resident size of a process. Calls newer than the
 list are unknown to it, so they do not exist for the job.
-
-The layout is that of seccomp(2), struct seccomp_data, and linux/filter.h.
 """
 
 from __future__ import annotations
 
 import errno
 import platform
-import struct
-from dataclasses import dataclass
 
-# linux/audit.h
-ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
-X32_BIT = 0x4000_0000
+from sandbox import bpf
+from sandbox.bpf import Instruction
+
 LAST_KNOWN = 450  # set_mempolicy_home_node, Linux 5.17: the same number on both
 
 # Name to number on x86_64 and aarch64; None where the architecture lacks the call.
@@ -123,61 +119,33 @@ MAP_SHARED, MAP_TYPE, MAP_ANONYMOUS = 0x01, 0x0F, 0x20
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into the terminal of whoever started us
 AF_UNIX = 1
 
-_LOAD, _JEQ, _JGE, _JGT, _JSET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x25, 0x45, 0x54, 0x06
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-_ALLOW, _ERRNO, _KILL_PROCESS = 0x7FFF_0000, 0x0005_0000, 0x8000_0000
 
-
-@dataclass(frozen=True)
-class _Instruction:
-    code: int
-    value: int
-    if_true: int = 0
-    if_false: int = 0
-
-    def packed(self) -> bytes:
-        return struct.pack("=HBBI", self.code, self.if_true, self.if_false, self.value)
-
-
-def _refuse(number: int, error: int) -> list[_Instruction]:
-    return [_Instruction(_JEQ, number, 0, 1), _Instruction(_RETURN, _ERRNO | error)]
-
-
-def _low_word(argument: int) -> _Instruction:
-    return _Instruction(_LOAD, _ARGUMENTS + 8 * argument)
-
-
-def _when(number: int, body: list[_Instruction]) -> list[_Instruction]:
-    """Run `body`, which must return on every path, for the call `number`."""
-    return [_Instruction(_JEQ, number, 0, len(body)), *body]
-
-
-def _conditional(index: int) -> list[_Instruction]:
-    allow, refuse = _Instruction(_RETURN, _ALLOW), _Instruction(_RETURN, _ERRNO | errno.EPERM)
-    no_namespaces = [_low_word(0), _Instruction(_JSET, NEW_NAMESPACES, 0, 1), refuse, allow]
+def _conditional(index: int) -> list[Instruction]:
+    allow, refuse = bpf.ALLOW, bpf.refuse(errno.EPERM)
+    no_namespaces = [bpf.argument(0), bpf.if_any_bit(NEW_NAMESPACES, 0, 1), refuse, allow]
     no_terminal = [
-        _low_word(1),
-        _Instruction(_JEQ, TIOCSTI, 1, 0),
-        _Instruction(_JEQ, TIOCLINUX, 0, 1),
+        bpf.argument(1),
+        bpf.if_equal(TIOCSTI, 1, 0),
+        bpf.if_equal(TIOCLINUX, 0, 1),
         refuse,
         allow,
     ]
     # Pages of an anonymous shared mapping outlive its unmapping as long as any byte stays mapped,
     # and would then be counted nowhere.
     no_hidden_memory = [
-        _low_word(3),
-        _Instruction(_AND, MAP_TYPE | MAP_ANONYMOUS),
-        _Instruction(_JEQ, MAP_SHARED | MAP_ANONYMOUS, 0, 1),
+        bpf.argument(3),
+        bpf.only_bits(MAP_TYPE | MAP_ANONYMOUS),
+        bpf.if_equal(MAP_SHARED | MAP_ANONYMOUS, 0, 1),
         refuse,
         allow,
     ]
     # A pair has no address, so it reaches nobody: asyncio and multiprocessing need it.
-    only_unix = [_low_word(0), _Instruction(_JEQ, AF_UNIX, 1, 0), refuse, allow]
+    only_unix = [bpf.argument(0), bpf.if_equal(AF_UNIX, 1, 0), refuse, allow]
     return [
-        *_when(CLONE[index], no_namespaces),
-        *_when(IOCTL[index], no_terminal),
-        *_when(MMAP[index], no_hidden_memory),
-        *_when(SOCKETPAIR[index], only_unix),
+        *bpf.when(CLONE[index], no_namespaces),
+        *bpf.when(IOCTL[index], no_terminal),
+        *bpf.when(MMAP[index], no_hidden_memory),
+        *bpf.when(SOCKETPAIR[index], only_unix),
     ]
 
 
@@ -189,26 +157,10 @@ def program(machine: str | None = None) -> bytes:
         KeyError: no table of call numbers for this architecture.
     """
     machine = machine or platform.machine()
-    architecture = ARCHITECTURES[machine]
-    index = 0 if machine == "x86_64" else 1
-    kill = _Instruction(_RETURN, _KILL_PROCESS)
-    code = [
-        _Instruction(_LOAD, _ARCHITECTURE),
-        _Instruction(_JEQ, architecture, 1, 0),
-        kill,
-        _Instruction(_LOAD, _NUMBER),
-    ]
-    if machine == "x86_64":
-        code += [_Instruction(_JGE, X32_BIT, 0, 1), kill]
-    code += [
-        _Instruction(_JGT, LAST_KNOWN, 0, 1),
-        _Instruction(_RETURN, _ERRNO | errno.ENOSYS),
-    ]
+    index = bpf.column(machine)
+    code = bpf.beginning(machine)
+    code += [bpf.if_above(LAST_KNOWN, 0, 1), bpf.refuse(errno.ENOSYS)]
     for table, error in ((DENIED, errno.EPERM), (ABSENT, errno.ENOSYS)):
-        for numbers in table.values():
-            number = numbers[index]
-            if number is not None:
-                code += _refuse(number, error)
+        code += bpf.refusing((numbers[index] for numbers in table.values()), error)
     code += _conditional(index)
-    code.append(_Instruction(_RETURN, _ALLOW))
-    return b"".join(instruction.packed() for instruction in code)
+    return bpf.assembled([*code, bpf.ALLOW])

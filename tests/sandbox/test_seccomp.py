@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import struct
-
 import pytest
 
-from sandbox.seccomp import ABSENT, ARCHITECTURES, DENIED, LAST_KNOWN, X32_BIT, program
+from sandbox.bpf import ARCHITECTURES, X32_BIT
+from sandbox.seccomp import ABSENT, DENIED, LAST_KNOWN, program
+from tests.sandbox.filter_machine import ALLOW, KILL, MISSING, REFUSE, answer_of
 
-ALLOW, KILL = 0x7FFF_0000, 0x8000_0000
-REFUSE, MISSING = 0x0005_0000 | errno.EPERM, 0x0005_0000 | errno.ENOSYS
 MACHINES = sorted(ARCHITECTURES)
 READ = {"x86_64": 0, "aarch64": 63}
 CLONE = {"x86_64": 56, "aarch64": 220}
@@ -20,31 +17,7 @@ SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
 
 
 def answer(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
-    """What the filter for `machine` returns for a call (struct seccomp_data of linux/seccomp.h)."""
-    code = program(machine)
-    padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
-    data = struct.pack("=IIQ6Q", number, architecture or ARCHITECTURES[machine], 0, *padded)
-    accumulator, position = 0, 0
-    while True:
-        operation, if_true, if_false, value = struct.unpack_from("=HBBI", code, 8 * position)
-        position += 1
-        match operation:
-            case 0x20:
-                (accumulator,) = struct.unpack_from("=I", data, value)
-            case 0x54:
-                accumulator &= value
-            case 0x06:
-                return int(value)
-            case 0x15 | 0x25 | 0x35 | 0x45:
-                holds = {
-                    0x15: accumulator == value,
-                    0x25: accumulator > value,
-                    0x35: accumulator >= value,
-                    0x45: bool(accumulator & value),
-                }[operation]
-                position += if_true if holds else if_false
-            case _:
-                raise AssertionError(f"unexpected instruction {operation:#x}")
+    return answer_of(program(machine), machine, number, *arguments, architecture=architecture)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
