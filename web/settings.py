@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "web.catalogue",
     "web.submissions",
     "web.boards",
+    "web.runners",
     "web.observability",
 ]
 

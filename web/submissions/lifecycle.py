@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
 from web.boards.services import update_standing
-from web.submissions.dispatch import dispatch
+from web.submissions.dispatch import send_next
 from web.submissions.models import MAX_ATTEMPTS, Attempt, Submission
 from wire.broker import HARD_TIME_LIMIT
 from wire.messages import LEASE_SECONDS
@@ -22,9 +23,9 @@ LONGEST_RUN = timedelta(seconds=HARD_TIME_LIMIT + 2 * LEASE_SECONDS)
 
 
 def start_attempt(submission: Submission, number: int) -> Attempt:
-    """Make the next attempt, and send its job once the transaction is committed."""
+    """Make the next attempt, whose job is sent when its turn comes: after the commit at the earliest."""
     attempt = Attempt.objects.create(submission=submission, number=number)
-    transaction.on_commit(lambda: dispatch(attempt), robust=True)
+    transaction.on_commit(partial(send_next, submission.hardware), robust=True)
     return attempt
 
 
@@ -49,6 +50,7 @@ def finish(submission: Submission, attempt: Attempt, report: Report) -> None:
     """Give the submission its one verdict and bring the board up to date."""
     now = timezone.now()
     _close(attempt, Attempt.State.DONE)
+    transaction.on_commit(partial(send_next, submission.hardware), robust=True)
     submission.state = Submission.State.DONE
     submission.verdict = report.verdict
     submission.headline = report.headline
