@@ -9,13 +9,14 @@ from sandbox.identity import INSIDE, Identity
 from sandbox.layout import Step
 from sandbox.local import HOSTNAME, LocalSandbox
 from sandbox.process import LocalRunning
-from sandbox.spec import Job, SandboxUnavailable
+from sandbox.spec import Isolation, Job, SandboxUnavailable
 
 
 class BubblewrapSandbox(LocalSandbox):
     """Jobs below bwrap."""
 
     name = "bubblewrap"
+    isolation = Isolation.NAMESPACES
     level = (
         "Each job runs in its own Linux namespaces, made by bubblewrap: no network, a read-only file "
         "system, no privileges, a system call filter and resource limits. It shares the kernel with "

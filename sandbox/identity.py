@@ -27,14 +27,18 @@ class Identity:
 
 def identity() -> Identity:
     """The mapping for the calling process's user."""
-    if os.geteuid() == 0 and _covers("uid_map") and _covers("gid_map"):
+    if os.geteuid() == 0 and nobody_exists():
         both = f"0 0 1\n{INSIDE} {NOBODY} 1\n"
         return Identity(True, both, both, (INSIDE, INSIDE))
     return Identity(False, f"{INSIDE} {os.geteuid()} 1\n", f"{INSIDE} {os.getegid()} 1\n", None)
 
 
+def nobody_exists() -> bool:
+    """Whether there is a user and a group `NOBODY` in the namespace we are in ourselves."""
+    return _covers("uid_map") and _covers("gid_map")
+
+
 def _covers(name: str) -> bool:
-    """Whether `NOBODY` exists in the namespace we are in ourselves."""
     for line in Path(f"/proc/self/{name}").read_text().splitlines():
         first, _, count = (int(word) for word in line.split())
         if first <= NOBODY < first + count:

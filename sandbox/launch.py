@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sandbox import linux, mounts
+from sandbox import landlock_kernel, linux, mounts
 
 
 def main(config_fd: int) -> None:
@@ -27,6 +27,8 @@ def main(config_fd: int) -> None:
         config = json.load(stream)
     try:
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        if config["confine_signals"]:
+            landlock_kernel.confine_signals(outsider=os.getppid())
         if config["userns"] is not None:
             _enter_user_namespace(config["userns"])
         if config["unshare"]:
@@ -45,7 +47,7 @@ def main(config_fd: int) -> None:
             _failed(config, error)
     _let_go_of_the_streams(config)
     _until_it_ends(child, config)
-    _reap_everything(child)
+    reap_everything(child, confined=config["confine_signals"])
 
 
 def _failed(config: dict[str, Any], error: OSError) -> None:
@@ -124,18 +126,31 @@ def _until_it_ends(child: int, config: dict[str, Any]) -> None:
     os.kill(child, signal.SIGKILL)  # not reaped yet, so the pid is still this child's
 
 
-def _reap_everything(child: int) -> None:
-    """Wait for `child` and for whatever was left to us as the nearest subreaper, which we end."""
+def reap_everything(child: int | None, *, confined: bool) -> None:
+    """Wait for `child` and for whatever was left to us as the nearest subreaper, which we end.
+
+    Where signals are `confined`, one to everybody reaches all that ever came from us and nobody else,
+    all at the same time, so that none of them can still start another. Else some may be a step ahead.
+    """
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         if pid == 0:
+            if confined:
+                _kill_everybody()
             for orphan in _children():
                 if orphan != child:
                     os.kill(orphan, signal.SIGKILL)
             time.sleep(0.002)
+
+
+def _kill_everybody() -> None:
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # there is nobody whom we may signal
 
 
 def _children() -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import platform
 import re
 from pathlib import Path
@@ -14,15 +13,16 @@ _STACK = (8 << 20, 64 << 20)
 _OURS = 2  # the launcher and process 1 can count against the job's user
 
 
-def rlimits(limits: Limits, *, shared_user: bool) -> dict[str, tuple[int, int]]:
+def rlimits(limits: Limits, *, shared_user: int | None) -> dict[str, tuple[int, int]]:
     """Name in the module resource -> (soft, hard).
 
-    `shared_user`: the job runs as a user that also has processes outside the sandbox. Kernels before
-    5.14 count those too, whatever the user namespace, and so does every kernel without one.
+    `shared_user`: the job runs as this user, whose processes outside the sandbox count as well, if it
+    is not None. Kernels before 5.14 count them whatever the user namespace, and so does every kernel
+    without one.
     """
     processes = limits.processes + _OURS
-    if shared_user:
-        processes += _tasks_of(os.getuid())
+    if shared_user is not None:
+        processes += _tasks_of(shared_user)
     seconds = math.ceil(limits.cpu)
     return {
         "RLIMIT_AS": (limits.address_space, limits.address_space),

@@ -17,7 +17,7 @@ from sandbox.arenas import Arena, bytes_in_memory
 from sandbox.identity import Identity, identity
 from sandbox.limits import kernel_counts_by_namespace, rlimits
 from sandbox.process import Channels, LocalRunning
-from sandbox.spec import Job, SandboxUnavailable
+from sandbox.spec import Isolation, Job, Limits, SandboxUnavailable
 
 HOSTNAME = "sandbox"
 PACKAGES = str(Path(__file__).resolve().parent.parent)
@@ -36,7 +36,10 @@ class LocalSandbox(ABC):
     """Starts jobs below a launcher (sandbox.launch) and a first process (sandbox.inner)."""
 
     name: str
+    isolation: Isolation
     level: str
+    first = "inner"  # the module that process 1 runs
+    confine_signals = False
     stage = layout.STAGE  # where process 1 imports our code from
     home = "/tmp"  # noqa: S108 - the sandbox's own
     in_memory: tuple[str, ...] = ("tmp", "dev/shm")
@@ -86,9 +89,12 @@ class LocalSandbox(ABC):
             f"ARENA_{name.upper()}": f"/proc/self/fd/{arena.descriptor}"
             for name, arena in arenas.items()
         }
+        user = None
+        if self._shares_its_user(who):
+            user = who.change[0] if who.change else os.getuid()
         return {
             "ids": who.change,
-            "rlimits": rlimits(job.limits, shared_user=self._shares_its_user(who)),
+            "rlimits": rlimits(job.limits, shared_user=user),
             "seccomp": seccomp.program().hex(),
             "keep": [arena.descriptor for arena in arenas.values()],
             "cwd": self.home,
@@ -116,8 +122,9 @@ class LocalSandbox(ABC):
                 "streams": (ends["stdin"], ends["stdout"]),
             }
             opened.append(bytes_in_memory("inner", json.dumps(inner).encode()))
-            first = _run_main("inner", self.stage, opened[-1])
+            first = _run_main(self.first, self.stage, opened[-1])
             config = self._config(who, steps, first) | ends | {"hostname": HOSTNAME}
+            config["confine_signals"] = self.confine_signals
             opened.append(bytes_in_memory("launch", json.dumps(config).encode()))
             launcher = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 _run_main("launch", PACKAGES, opened[-1]),
@@ -132,7 +139,16 @@ class LocalSandbox(ABC):
             ours.pop_all()
         for arena in arenas.values():
             arena.close_descriptor()
-        return LocalRunning(launcher, channels, arenas, job.limits)
+        return self._running(launcher, channels, arenas, job.limits)
+
+    def _running(
+        self,
+        launcher: subprocess.Popen[bytes],
+        channels: Channels,
+        arenas: dict[str, Arena],
+        limits: Limits,
+    ) -> LocalRunning:
+        return LocalRunning(launcher, channels, arenas, limits)
 
 
 def _close_all(descriptors: list[int]) -> None:

@@ -8,6 +8,7 @@ from sandbox import linux
 from sandbox.identity import Identity
 from sandbox.layout import Step
 from sandbox.local import LocalSandbox
+from sandbox.spec import Isolation
 
 _ALL = (
     linux.CLONE_NEWPID
@@ -22,6 +23,7 @@ class NamespaceSandbox(LocalSandbox):
     """Jobs below a launcher that makes the namespaces and the root itself (sandbox.mounts)."""
 
     name = "namespaces"
+    isolation = Isolation.NAMESPACES
     level = (
         "Each job runs in its own Linux namespaces: no network, a read-only file system, no "
         "privileges, a system call filter and resource limits. It shares the kernel with the host."

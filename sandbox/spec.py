@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -128,10 +129,21 @@ class Running(Protocol):
     ) -> None: ...
 
 
+class Isolation(StrEnum):
+    """How strong it is, the strongest first. What each does not promise is said in wire.isolation."""
+
+    GVISOR = "container (gVisor)"
+    CONTAINER = "container"
+    NAMESPACES = "namespaces"
+    LANDLOCK = "landlock"
+    NONE = "none"
+
+
 class Sandbox(Protocol):
     """A way to isolate jobs on this machine."""
 
-    name: str  # "bubblewrap", "namespaces", "docker", "none"
+    name: str  # "docker", "bubblewrap", "namespaces", "landlock", "none"
+    isolation: Isolation
     level: str  # one sentence for the site: what holds
 
     def start(self, job: Job) -> Running:

@@ -6,25 +6,23 @@ read whatever the operator's user can read, and change that user's files.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
+from sandbox import landlock_kernel
+from sandbox.folder import JobFolder
 from sandbox.identity import Identity
-from sandbox.layout import Step, inside
+from sandbox.layout import Step
 from sandbox.local import PACKAGES, LocalSandbox
 from sandbox.process import LocalRunning
-from sandbox.spec import Job
+from sandbox.spec import Isolation, Job
 
 
 class UnsafeSandbox:
-    """Jobs as plain processes. Where `argv` or the environment say /job or begin with /job/, a
-    temporary folder stands instead; the job also finds it in the variable ``JOB``."""
+    """Jobs as plain processes. Where `argv` or the environment say /job or /tmp, or begin with one of
+    them, folders in a temporary one stand instead (see sandbox.folder)."""
 
     name = "none"
+    isolation = Isolation.NONE
     level = (
         "NOT ISOLATED. Jobs are plain processes with resource limits: a submission can read and "
         "change everything that the user running this judge can. Run only code you trust."
@@ -32,25 +30,27 @@ class UnsafeSandbox:
 
     def start(self, job: Job) -> LocalRunning:
         """See sandbox.spec.Sandbox. Raises as LocalSandbox.start does."""
-        folder = Path(tempfile.mkdtemp(prefix="backpass-job-"))
-        remove = partial(shutil.rmtree, folder, ignore_errors=True)
+        folder = JobFolder.make(job, owner=None)
         try:
-            running = _PlainProcess(folder / "home").start(_moved(job, folder))
+            running = _PlainProcess(folder).start(folder.moved(job))
         except BaseException:
-            remove()
+            folder.remove()
             raise
-        running.afterwards(remove)
+        running.afterwards(folder.remove)
         return running
 
 
 class _PlainProcess(LocalSandbox):
     name = UnsafeSandbox.name
+    isolation = UnsafeSandbox.isolation
     level = UnsafeSandbox.level
     stage = PACKAGES
     in_memory = ()
 
-    def __init__(self, home: Path) -> None:
-        self.home = str(home)
+    def __init__(self, folder: JobFolder) -> None:
+        self.home = str(folder.home)
+        # Not for the host's sake, which the job can reach in other ways, but to find its processes.
+        self.confine_signals = landlock_kernel.abi() >= landlock_kernel.SCOPES_SINCE
 
     def _identity(self) -> Identity:
         return Identity(privileged=False, uid_map="", gid_map="", change=None)
@@ -66,25 +66,3 @@ class _PlainProcess(LocalSandbox):
 
     def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002
         return {"userns": None, "unshare": 0, "root": None, "argv": first}
-
-
-def _moved(job: Job, folder: Path) -> Job:
-    """`job` with its files written below `folder`, and told so."""
-    files = folder / "job"
-    (folder / "home").mkdir()
-    files.mkdir()
-    for name, data in job.files.items():
-        path = files / inside(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-    def moved(text: str) -> str:
-        return f"{files}{text[4:]}" if text == "/job" or text.startswith("/job/") else text
-
-    environment = {name: moved(value) for name, value in job.environment.items()}
-    return replace(
-        job,
-        argv=tuple(moved(argument) for argument in job.argv),
-        files={},
-        environment={"JOB": str(files), **environment},
-    )

@@ -22,10 +22,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Usage:
-    """Bytes of memory and seconds of processor time, of all processes together."""
+    """Bytes of memory, seconds of processor time and bytes on disk, of all processes together."""
 
     memory: int
     cpu: float
+    disk: int = 0
 
 
 class Meter(Protocol):
@@ -143,7 +144,7 @@ class Watchdog:
                 self._stop("timed_out")
                 return
             usage = self._meter.usage(self._limits.memory)
-            if usage.memory > self._limits.memory:
+            if usage.memory > self._limits.memory or usage.disk > self._limits.tmp:
                 self._stop("out_of_memory")
                 return
             if usage.cpu > self._limits.cpu:

@@ -1,0 +1,102 @@
+"""The private folder of a job where nothing can be mounted: its files and a place to write to.
+
+On disk it is ``backpass-job-*`` in the system's folder for temporary files, with ``job`` (what a job
+elsewhere sees as /job) and ``home`` (its /tmp). Only the job's user can look into it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from sandbox.layout import inside
+from sandbox.spec import Job
+
+log = logging.getLogger(__name__)
+
+
+class JobFolder:
+    """One job's folder, from before its start to after its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files = path / "job"
+        self.home = path / "home"
+
+    @classmethod
+    def make(cls, job: Job, owner: tuple[int, int] | None) -> Self:
+        """A new folder with `job`'s files, its home being of `owner` (user, group), or ours if None.
+
+        Raises:
+            OSError: it cannot be made.
+            ValueError: a file of the job has a path that cannot be allowed.
+        """
+        folder = cls(Path(tempfile.mkdtemp(prefix="backpass-job-")).resolve())
+        try:
+            folder.files.mkdir()
+            folder.home.mkdir()
+            for name, data in job.files.items():
+                path = folder.files / inside(name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            if owner is not None:
+                os.chown(folder.home, *owner)
+                os.chown(folder.path, *owner)
+        except BaseException:
+            folder.remove()
+            raise
+        return folder
+
+    def moved(self, job: Job) -> Job:
+        """`job`, told where its files and its place for temporary ones are instead of /job and /tmp.
+        It finds them in the variables ``JOB`` and ``TMPDIR`` as well."""
+        environment = {name: self._moved(value) for name, value in job.environment.items()}
+        return replace(
+            job,
+            argv=tuple(self._moved(argument) for argument in job.argv),
+            files={},
+            environment={"JOB": str(self.files), "TMPDIR": str(self.home), **environment},
+        )
+
+    def _moved(self, text: str) -> str:
+        for there, here in (("/job", self.files), ("/tmp", self.home)):  # noqa: S108 - names inside
+            if text == there or text.startswith(f"{there}/"):
+                return f"{here}{text[len(there) :]}"
+        return text
+
+    def remove(self) -> None:
+        """Remove the folder and all in it. Call it when no process of the job is left.
+
+        A job may nest folders deeper than a path can name, and make them unreadable: so each one is
+        opened to us and its folders are moved up before they are emptied in turn.
+        """
+        try:
+            self._remove()
+        except OSError as error:
+            log.warning("a job's folder could not be removed: %s", error)
+
+    def _remove(self) -> None:
+        waiting = [self.path]
+        emptied: list[Path] = []
+        moved = 0
+        while waiting:
+            folder = waiting.pop()
+            folder.chmod(0o700)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    child = Path(entry.path)
+                    if not entry.is_dir(follow_symlinks=False):
+                        child.unlink()
+                        continue
+                    if folder != self.path:
+                        child.chmod(0o700)  # moving a folder changes it
+                        moved += 1
+                        child = child.rename(self.path / f"moved-{moved}")
+                    waiting.append(child)
+            emptied.append(folder)
+        for folder in reversed(emptied):
+            folder.rmdir()
