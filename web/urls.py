@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from web.health import healthz
+from web.health import healthz, readyz
+from web.observability.views import metrics
 
 urlpatterns = [
     path("", include("web.catalogue.urls")),
@@ -14,4 +15,6 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
 ]

@@ -123,6 +123,7 @@ class Timing:
     speedup: float  # baseline / median
     reported: float  # the sandbox's own median, which must agree
     uncertainty: float
+    processes: int = 1  # pairs of processes, the submission's and the baseline's, that made the calls
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ class Report:
     deterministic: bool | None = None  # same inputs, same bits; None where it cannot be told
     error: SourceError | None = None
     output: str = ""  # what the submission printed, cut
+    failure: str = ""  # of a judge failure, what failed: "sandbox", "time limit", "judge", "lost"
     environment: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
 

@@ -1,0 +1,47 @@
+"""Adding to the numbers that only grow.
+
+Everything is added after the commit of what it counts, each number in a statement of its own: what is
+rolled back is not counted, no lock is held, and a number that cannot be written costs nobody a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from web.observability.models import Tally
+
+SUM = "sum"
+# Seconds. From what a warm judge needs for a case to the longest that a job may take.
+BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+
+
+def count(name: str, by: float = 1.0, **labels: str) -> None:
+    """Add to the counter `name`, after the commit."""
+    transaction.on_commit(partial(_add, name, labels, by), robust=True)
+
+
+def observe(name: str, seconds: float, **labels: str) -> None:
+    """Put a duration into the histogram `name`, after the commit.
+
+    Stored are the sum and how many fell into each bucket alone; reading adds them up.
+    """
+    seconds = max(0.0, seconds)
+    bucket = next((f"{b:g}" for b in BUCKETS if seconds <= b), "+Inf")
+    count(name, **labels, le=bucket)
+    count(name, by=seconds, **labels, le=SUM)
+
+
+def _add(name: str, labels: dict[str, str], by: float) -> None:
+    key = {"name": name, "labels": json.dumps(labels, sort_keys=True)}
+    row = Tally.objects.filter(**key)
+    if row.update(value=F("value") + by):
+        return
+    try:
+        with transaction.atomic():
+            Tally.objects.create(**key, value=by)
+    except IntegrityError:  # another process counted the first one, just now
+        row.update(value=F("value") + by)
