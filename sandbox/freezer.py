@@ -38,7 +38,7 @@ class Freezer:
             self._forget(set(self._held) - found)
             for pid in new:
                 self._take(pid)
-            if not new and all(_is_stopped(pid) for pid in self._held):
+            if not new and all(is_stopped(pid) for pid in self._held):
                 return
             if time.monotonic() > deadline:
                 raise TimeoutError("a process would not stop")
@@ -98,7 +98,8 @@ def _below(root: int) -> set[int]:
     return found
 
 
-def _is_stopped(pid: int) -> bool:
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of `pid` runs."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
     except OSError:

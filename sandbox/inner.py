@@ -14,18 +14,43 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox import linux
+from sandbox import linux, memory
 
 OOM_SCORE = 800  # if the machine runs out, the kernel should take the job rather than the judge
+_ORDER = 64  # bytes of the longest one
 
 
 def main(config_fd: int) -> None:
     """Run the job that the JSON in `config_fd` describes (see sandbox.plan)."""
     with os.fdopen(config_fd, "rb") as stream:
-        config = json.load(stream)
+        run(json.load(stream))
+
+
+class Confinement:
+    """What is done around a job besides; nothing where namespaces or a container hold it."""
+
+    def enter(self) -> None:
+        """Called in the job's process, last before the system call filter. Raises OSError."""
+
+    def started(self, job: int) -> None:
+        """Called when the process `job` executed its program."""
+
+    def abandoned(self) -> None:
+        """Called when the launcher is gone, just before we exit."""
+
+
+def run(
+    config: dict[str, Any],
+    obey: Callable[[bytes], bytes] | None = None,
+    confinement: Confinement | None = None,
+) -> None:
+    """Start the job and tell the judge of its end. `obey` carries out what the judge sends meanwhile
+    on its socket, and gives the answer, empty for none."""
+    confinement = confinement or Confinement()
     judge = socket.socket(fileno=config["status"])
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 without a handler ignores it
@@ -37,21 +62,27 @@ def main(config_fd: int) -> None:
         alive = config["alive"]
         os.set_inheritable(alive, False)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # changing the user cleared it
-        # O_PATH: through it the judge counts what the job uses, and nobody can read a file.
-        root = os.open("/", os.O_PATH | os.O_DIRECTORY)
-        socket.send_fds(judge, [b"root"], [root])
-        os.close(root)
+        if config.get("countable", True):
+            _show_root(judge)
         _close_all_but({0, 1, 2, alive, judge.fileno(), *config["keep"]})
-        child = _start(config, judge)
+        child = _start(config, judge, confinement)
     except OSError as error:
         judge.send(f"failed {error}".encode()[:2000])
         sys.exit(1)
     for fd in (0, 1, 2, *config["keep"]):
         os.close(fd)  # or the judge would never see the end of a stream the job closed
     judge.send(b"started")
-    status = _wait(child, alive)
+    status = _wait(child, alive, judge, obey, confinement)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    judge.send(f"ended {status} {used.ru_utime + used.ru_stime:.3f}".encode())
+    seconds = used.ru_utime + used.ru_stime
+    judge.send(f"ended {status} {seconds:.3f} {memory.kills()}".encode())
+
+
+def _show_root(judge: socket.socket) -> None:
+    # O_PATH: through it the judge counts what the job uses, and nobody can read a file.
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    socket.send_fds(judge, [b"root"], [root])
+    os.close(root)
 
 
 def _give_up_privileges(config: dict[str, Any]) -> None:
@@ -78,7 +109,7 @@ def _close_all_but(keep: set[int]) -> None:
                 continue  # the listing's own descriptor
 
 
-def _start(config: dict[str, Any], judge: socket.socket) -> int:
+def _start(config: dict[str, Any], judge: socket.socket, confinement: Confinement) -> int:
     """Fork and execute the job; returns its pid once execve succeeded. Raises OSError."""
     readable, writable = os.pipe()  # closed by a successful execve
     child = os.fork()
@@ -86,7 +117,7 @@ def _start(config: dict[str, Any], judge: socket.socket) -> int:
         try:
             judge.close()
             os.close(readable)
-            _become_the_job(config)
+            _become_the_job(config, confinement)
         except BaseException as error:  # noqa: BLE001 - nothing may return into the parent's code
             os.write(writable, f"{type(error).__name__}: {error}".encode()[:2000])
         finally:
@@ -96,10 +127,11 @@ def _start(config: dict[str, Any], judge: socket.socket) -> int:
         problem = stream.read()
     if problem:
         raise OSError(problem.decode(errors="replace"))
+    confinement.started(child)
     return child
 
 
-def _become_the_job(config: dict[str, Any]) -> None:
+def _become_the_job(config: dict[str, Any], confinement: Confinement) -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores them and children inherit that
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -115,12 +147,19 @@ def _become_the_job(config: dict[str, Any]) -> None:
         resource.setrlimit(number, (soft, hard))
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # where process 1 is not process 1
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    confinement.enter()
     linux.install_seccomp(bytes.fromhex(config["seccomp"]))
     os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606
 
 
-def _wait(child: int, alive: int) -> int:
-    """The wait status of `child`, reaping whatever else ends meanwhile.
+def _wait(
+    child: int,
+    alive: int,
+    judge: socket.socket,
+    obey: Callable[[bytes], bytes] | None,
+    confinement: Confinement,
+) -> int:
+    """The wait status of `child`, reaping whatever else ends and obeying meanwhile.
 
     Exits, and so ends the job, when the launcher is gone: `alive` is a pipe that only it holds the
     other end of. The death signal alone would not do: below bubblewrap our parent may be another user
@@ -132,12 +171,21 @@ def _wait(child: int, alive: int) -> int:
     watch = select.poll()
     watch.register(woken, select.POLLIN)
     watch.register(alive, 0)
+    if obey is not None:
+        watch.register(judge, select.POLLIN)
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == child:
             return status
         if pid != 0:
             continue
-        if any(descriptor == alive for descriptor, _ in watch.poll()):
+        ready = {descriptor for descriptor, _ in watch.poll()}
+        if alive in ready:
+            confinement.abandoned()
             os._exit(1)
-        os.read(woken, 4096)
+        if woken in ready:
+            os.read(woken, 4096)
+        if obey is not None and judge.fileno() in ready:
+            answer = obey(judge.recv(_ORDER))
+            if answer:
+                judge.send(answer)

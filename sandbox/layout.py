@@ -17,9 +17,9 @@ from sandbox.spec import Job
 Step = tuple[str, str | int, str]
 
 STAGE = "/stage"  # where our own first process finds its code
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # Dynamic linking and Debian's compiler links; nothing else of /etc.
-_ETC = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+ETC = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 # Not /dev/zero: a shared mapping of it holds memory that no process's resident size shows.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _PROCESSORS = "/sys/devices/system/cpu"  # numerical libraries read core and cache sizes here
@@ -39,7 +39,7 @@ def interpreter() -> Path:
 def stage_files() -> dict[str, bytes]:
     """Our own code that runs inside, relative to the folder it is imported from."""
     here = Path(__file__).parent
-    names = ("__init__.py", "linux.py", "inner.py")
+    names = ("__init__.py", "linux.py", "memory.py", "inner.py")
     return {f"sandbox/{name}": (here / name).read_bytes() for name in names}
 
 
@@ -49,8 +49,8 @@ def steps(job: Job, to_descriptor: Callable[[str, bytes], int]) -> list[Step]:
     Raises:
         ValueError: a file or a tree of the job has a path that cannot be allowed.
     """
-    found = [("folder", 0o755, "/job"), *_system()]
-    found += [("bind", path, path) for path in _ETC if Path(path).exists()]
+    found = [("folder", 0o755, "/job"), *system()]
+    found += [("bind", path, path) for path in ETC if Path(path).exists()]
     contents = {"/etc/passwd": _PASSWD, "/etc/group": _GROUP}
     contents |= {f"{STAGE}/{name}": data for name, data in stage_files().items()}
     contents |= {f"/job/{inside(name)}": data for name, data in job.files.items()}
@@ -84,9 +84,9 @@ def _with_parents(steps: list[Step]) -> list[Step]:
     return complete
 
 
-def _system() -> list[Step]:
+def system() -> list[Step]:
     found: list[Step] = []
-    for name in _SYSTEM:
+    for name in SYSTEM:
         path = Path(name)
         if path.is_symlink():
             found.append(("link", str(path.readlink()), name))
@@ -116,7 +116,7 @@ def visible_trees(trees: list[Path]) -> list[Path]:
             raise ValueError(f"this folder cannot be shown to a job: {tree}")
         if not tree.is_dir():
             raise ValueError(f"there is no folder {tree}")
-        shown = [Path(name) for name in _SYSTEM] + chosen
+        shown = [Path(name) for name in SYSTEM] + chosen
         if not any(tree.is_relative_to(other) for other in shown):
             chosen.append(tree)
     return chosen

@@ -42,6 +42,16 @@ class Channels:
     status: socket.socket
 
 
+@dataclass(frozen=True)
+class Status:
+    """What process 1 says of the job's end: the status of wait(2), the seconds of processor time it
+    used, and how many of its processes the kernel ended for want of memory."""
+
+    wait: int
+    cpu: float
+    memory_kills: int
+
+
 class PipedRunning(ABC):
     """A job whose process 1 (sandbox.inner) reports here (see sandbox.spec.Running). What holds its
     processes together is up to the subclass."""
@@ -56,7 +66,7 @@ class PipedRunning(ABC):
         self._root = -1
         self._lock = threading.Lock()
         self._reason: str | None = None
-        self._status: tuple[int, float] | None = None
+        self._status: Status | None = None
         self._hung_up = False
         self._ending: Ending | None = None
         self._afterwards: list[Callable[[], None]] = []
@@ -205,13 +215,18 @@ class PipedRunning(ABC):
             return self._ending
 
     def _read_status(self, deadline: float) -> None:
-        """Take in "ended STATUS SECONDS" if it comes before `deadline`."""
+        """Take in the news of the job's end if it comes before `deadline`."""
         while self._status is None:
-            words = self._report(deadline).split()
-            if not words:
+            message = self._report(deadline)
+            if not message:
                 return
-            if words[0] == "ended":
-                self._status = (int(words[1]), float(words[2]))
+            self._take_in(message)
+
+    def _take_in(self, message: str) -> None:
+        """Remember `message` if it is "ended STATUS SECONDS KILLS"."""
+        words = message.split()
+        if words and words[0] == "ended":
+            self._status = Status(int(words[1]), float(words[2]), int(words[3]))
 
     def _reap(self) -> None:
         self._wait_for_the_end()
@@ -226,13 +241,17 @@ class PipedRunning(ABC):
                 out_of_memory=self._reason == "out_of_memory",
                 timed_out=self._reason == "timed_out",
             )
-        status, seconds = self._status
-        code = os.waitstatus_to_exitcode(status)
+        code = os.waitstatus_to_exitcode(self._status.wait)
         if code >= 0:
             return Ending(exit_code=code)
+        killed = -code == signal.SIGKILL
         # The kernel sends SIGXCPU at the soft limit, and SIGKILL a second later to who ignores it.
-        at_limit = -code == signal.SIGKILL and seconds >= self._limits.cpu
-        return Ending(signal=-code, timed_out=-code == signal.SIGXCPU or at_limit)
+        at_limit = killed and self._status.cpu >= self._limits.cpu
+        return Ending(
+            signal=-code,
+            timed_out=-code == signal.SIGXCPU or at_limit,
+            out_of_memory=killed and self._status.memory_kills > 0,
+        )
 
     def _release(self) -> None:
         for descriptor in (self._channels.stdin, self._channels.stdout, self._channels.control):

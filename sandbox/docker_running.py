@@ -1,0 +1,150 @@
+"""A job in a container, seen from the judge."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from sandbox import memory, seccomp
+from sandbox.arenas import Arena, bytes_in_memory
+from sandbox.docker_engine import Engine
+from sandbox.limits import rlimits
+from sandbox.process import Channels, PipedRunning
+from sandbox.spec import Job, Limits
+from sandbox.watchdog import Meter, ProcMeter, Usage
+
+_PAUSE = 3.0  # seconds process 1 has to stop the others, a little more than it gives itself
+
+
+def connect(
+    connection: socket.socket, job: Job, home: str, *, countable: bool
+) -> tuple[Channels, dict[str, Arena]]:
+    """Hand `job` over to process 1 at the other end of `connection`, which the result takes over.
+
+    `countable`: the judge can look at its processes through their /proc.
+
+    Raises:
+        OSError: process 1 is gone.
+        ValueError: an arena has no size.
+    """
+    with ExitStack() as theirs, ExitStack() as ours:
+        arenas: dict[str, Arena] = {}
+        for name, size in job.arenas.items():
+            arenas[name] = Arena(name, size)
+            ours.callback(arenas[name].close)
+        limits = rlimits(job.limits, shared_user=False)
+        del limits[
+            "RLIMIT_NPROC"
+        ]  # counts the user in all containers; the control group counts this one
+        config = {
+            "ids": None,
+            "rlimits": limits,
+            "seccomp": seccomp.program().hex(),
+            "cwd": home,
+            "argv": list(job.argv),
+            "environment": {"HOME": home, **job.environment},
+            "arenas": list(arenas),
+            "countable": countable,
+        }
+        sent = [bytes_in_memory("job", json.dumps(config).encode())]
+        theirs.callback(os.close, sent[0])
+        mine = {}
+        for name in ("stdin", "stdout", "stderr", "control"):
+            pair = os.pipe()
+            end = 0 if name in {"stdin", "control"} else 1
+            theirs.callback(os.close, pair[end])
+            ours.callback(os.close, pair[1 - end])
+            sent.append(pair[end])
+            mine[name] = pair[1 - end]
+        sent += [arena.descriptor for arena in arenas.values()]
+        socket.send_fds(connection, [b"job"], sent)
+        ours.pop_all()
+    for arena in arenas.values():
+        arena.close_descriptor()
+    return Channels(status=connection, **mine), arenas
+
+
+class ContainerMeter:
+    """Measures through the container's /proc, and asks its control group whether the kernel had to
+    end something of it."""
+
+    def __init__(self, root: int, inner: Meter) -> None:
+        self._root = root
+        self._inner = inner
+
+    def usage(self, memory_limit: int) -> Usage:
+        found = self._inner.usage(memory_limit)
+        if memory.kills(self._root):
+            return Usage(memory_limit + 1, found.cpu)
+        return found
+
+
+class Uncounted:
+    """For a runtime that shows no /proc to the judge: the engine's own limits hold alone."""
+
+    def usage(self, memory_limit: int) -> Usage:  # noqa: ARG002
+        return Usage(0, 0.0)
+
+
+class DockerRunning(PipedRunning):
+    """A job whose process 1 is the first process of a container."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        container: str,
+        channels: Channels,
+        arenas: dict[str, Arena],
+        limits: Limits,
+    ) -> None:
+        """Take over everything given but the engine; `wait_until_started` comes next."""
+        super().__init__(channels, arenas, limits)
+        self._engine = engine
+        self._container = container
+
+    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:
+        if self._root < 0:
+            return Uncounted()
+        return ContainerMeter(self._root, ProcMeter(self._root, pids, writable))
+
+    def _is_running(self) -> bool:
+        watch = select.poll()
+        watch.register(self._channels.status, 0)
+        return not watch.poll(0)
+
+    def _order(self, order: bytes) -> bool:
+        """Whether process 1 was there to be told."""
+        try:
+            self._channels.status.send(order, socket.MSG_DONTWAIT)
+        except OSError:
+            return False
+        return True
+
+    def _end(self) -> None:
+        self._order(b"end")
+
+    def _wait_for_the_end(self) -> None:
+        self._engine.wait_until_removed(self._container)
+
+    def _freeze(self) -> None:
+        if not self._order(b"pause"):
+            return  # nothing is left to stop
+        deadline = time.monotonic() + _PAUSE
+        while True:
+            message = self._report(deadline)
+            if message == "paused" or (not message and not self._is_running()):
+                return
+            if not message or message == "running":
+                raise TimeoutError("a process would not stop")
+            self._take_in(message)
+
+    def _thaw(self) -> None:
+        self._order(b"resume")
+
+    def _let_go(self) -> None:
+        """The container is gone already."""
