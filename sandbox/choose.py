@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
@@ -46,12 +47,15 @@ _IN_A_CONTAINER = (
 
 
 def best_sandbox(*, unsafe: bool = False) -> Sandbox:
-    """The strongest sandbox that works here. `unsafe` accepts none at all.
+    """The sandbox that the environment asks for (``BACKPASS_SANDBOX=docker``), else the strongest that
+    works here. `unsafe` accepts none at all.
 
     Raises:
         SandboxUnavailable: nothing isolates here and `unsafe` is false. The message is for the
             operator: what was tried, what the machine forbids, what to do.
     """
+    if os.environ.get("BACKPASS_SANDBOX") == "docker":
+        return _docker()
     refusals: list[str] = []
     if sys.platform != "linux" or platform.machine() not in bpf.ARCHITECTURES:
         refusals.append(
@@ -73,6 +77,21 @@ def best_sandbox(*, unsafe: bool = False) -> Sandbox:
     if unsafe:
         return UnsafeSandbox()
     raise SandboxUnavailable(_explained(refusals))
+
+
+def _docker() -> Sandbox:
+    """Containers or nothing: who asks for them must not get less without noticing."""
+    from sandbox.docker import DockerSandbox  # the SDK is slow to import and only needed here
+
+    try:
+        chosen = DockerSandbox()
+    except ValueError as error:
+        raise SandboxUnavailable(str(error)) from error
+    refusal = why_not(chosen)
+    if refusal is not None:
+        chosen.close()
+        raise SandboxUnavailable(f"jobs cannot run in Docker containers: {refusal}")
+    return chosen
 
 
 def why_not(sandbox: Sandbox) -> str | None:
