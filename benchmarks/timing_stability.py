@@ -1,6 +1,6 @@
 """How steady is the judge's clock? ``python -m benchmarks.timing_stability``.
 
-1. One kernel timed 20 times, each time in a new process: the coefficient of variation of its median.
+1. One kernel timed 20 times, each time in new processes: the coefficient of variation of its median.
 2. Ten kernels of known order (each repeats a known share of the work) timed three times: Kendall's tau
    between the order known and the order found, the share of neighbours found in the right order, and how
    often a kernel keeps its rank from one time to the next.
@@ -48,13 +48,16 @@ def backward(grad_output, x, weight, rstd):
     return REFERENCE.read_text(encoding="utf-8") + again
 
 
-def timed(pool: WarmPool, timer: CpuTimer, text: str) -> Timing:
-    """One timing of one kernel against the baseline, both in new processes."""
-    with pool.take(HARDWARE) as ours, pool.take_baseline(HARDWARE) as theirs:
-        ours.load(PROBLEM, text)
-        theirs.load(PROBLEM, baseline_source(PROBLEM))
-        pool.settle()
-        return timer.time(SHAPE, ours, theirs)
+def timed(pool: WarmPool, text: str) -> Timing:
+    """One timing of one kernel against the baseline, in as many new processes as the judge takes."""
+    timer = CpuTimer(PROBLEM, cpu_peak())
+    for _ in range(HARDWARE.processes):
+        with pool.take(HARDWARE) as ours, pool.take_baseline(HARDWARE) as theirs:
+            ours.load(PROBLEM, text)
+            theirs.load(PROBLEM, baseline_source(PROBLEM))
+            pool.settle()
+            timer.measure(SHAPE, ours, theirs)
+    return timer.timing(SHAPE)
 
 
 def kendall_tau(values: list[float]) -> float:
@@ -74,12 +77,9 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    timer = CpuTimer(PROBLEM, cpu_peak())
     with WarmPool(best_sandbox(), [HARDWARE]) as pool:
-        same = [timed(pool, timer, source(0)) for _ in range(options.times)]
-        rounds = [
-            [timed(pool, timer, source(extra)) for extra in STEPS] for _ in range(options.rounds)
-        ]
+        same = [timed(pool, source(0)) for _ in range(options.times)]
+        rounds = [[timed(pool, source(extra)) for extra in STEPS] for _ in range(options.rounds)]
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(report(same, rounds), encoding="utf-8")
     print(RESULTS.read_text(encoding="utf-8"))
@@ -100,7 +100,7 @@ def report(same: list[Timing], rounds: list[list[Timing]]) -> str:
         f"{PROBLEM.title} on {SHAPE.model} ({SHAPE.shape_label}); "
         f"{cpu_model()}, {cpu_threads()} threads.",
         "",
-        f"One kernel timed {len(same)} times, each in a new process:",
+        f"One kernel timed {len(same)} times, each in {HARDWARE.processes} new processes:",
         "",
         "| figure | median | coefficient of variation | least | most |",
         "| --- | ---: | ---: | ---: | ---: |",

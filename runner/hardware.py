@@ -19,7 +19,7 @@ class HardwareSpec:
 
     `timed` says whether time on it means anything, `concurrent` whether parts of a kernel run at once,
     so that their order may differ from call to call. `call_seconds` bounds one call of `backward` on a
-    case. `environment` is added to the job's.
+    case. `environment` is added to the job's. Each shape is timed in `processes` new processes.
     """
 
     name: str
@@ -28,6 +28,7 @@ class HardwareSpec:
     concurrent: bool
     call_seconds: float
     environment: Mapping[str, str] = field(default_factory=dict)
+    processes: int = 3
 
 
 class UnknownHardware(LookupError):

@@ -124,8 +124,7 @@ class _Judging:
                 self._judge_linearity(session)
             self._judge_determinism(session)
             if self._times and all(c.passed for c in self._cases):
-                self._time(stack, session)
-                self._judge_after_timing(session)
+                self._time(session)
 
     def _keep_printed(self, session: Session) -> None:
         self._printed = session.printed()
@@ -189,18 +188,35 @@ class _Judging:
             message=message,
         )
 
-    def _time(self, stack: ExitStack, submission: Session) -> None:
-        self._progress(Phase.TIMING, 0, len(self._benchmarks))
-        baseline = stack.enter_context(self._sessions.take_baseline(self._request.hardware))
-        baseline.load(self._problem, baseline_source(self._problem))
-        self._sessions.settle()
+    def _time(self, session: Session) -> None:
         timer: Timer = CpuTimer(self._problem, cpu_peak())
-        for number, benchmark in enumerate(self._benchmarks):
-            self._progress(Phase.TIMING, number + 1, len(self._benchmarks))
-            self._timings.append(timer.time(benchmark, submission, baseline))
+        for number in range(self._request.hardware.processes):
+            with ExitStack() as stack:
+                submission = session if number == 0 else self._another(stack)
+                baseline = stack.enter_context(self._sessions.take_baseline(self._request.hardware))
+                baseline.load(self._problem, baseline_source(self._problem))
+                self._sessions.settle()
+                self._time_in(submission, baseline, timer, number)
+        self._timings = [timer.timing(benchmark) for benchmark in self._benchmarks]
         if any(t.efficiency > 1 for t in self._timings):
             peak = cpu_peak(again=True)
             self._timings = [against(peak, self._problem, t, t.dims) for t in self._timings]
+
+    def _another(self, stack: ExitStack) -> Session:
+        session = stack.enter_context(self._sessions.take(self._request.hardware))
+        session.load(self._problem, self._request.source)
+        return session
+
+    def _time_in(self, submission: Session, baseline: Session, timer: Timer, pair: int) -> None:
+        shapes = self._benchmarks
+        for number, benchmark in enumerate(shapes):
+            self._progress(
+                Phase.TIMING,
+                pair * len(shapes) + number + 1,
+                self._request.hardware.processes * len(shapes),
+            )
+            timer.measure(benchmark, submission, baseline)
+        self._judge_after_timing(submission)
 
     def _judge_after_timing(self, session: Session) -> None:
         """One more case that did not exist when timing began: what timing taught must not matter.

@@ -12,6 +12,9 @@ every call. A process runs only while it is asked something, and sees the inputs
 the clock runs. The gradients of every round are compared with the baseline's, closely enough that hardly
 any work can be left out; those of rounds drawn from all of them, when they are over, with float64.
 
+How fast a process runs also depends on where its memory came to lie: every shape is timed in several
+pairs of new processes, and all calls count together.
+
 `Timer` is the seam: a GPU's timer measures with device events behind the same call.
 """
 
@@ -21,6 +24,7 @@ import math
 import secrets
 import statistics
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -35,9 +39,10 @@ from runner.session import Returned, Session
 from wire.verdict import Timing, Verdict
 
 WARM_UP = 2
-FEWEST_ROUNDS = 8
-MOST_ROUNDS = 20
-SECONDS_PER_SHAPE = 10.0
+# In each pair of processes.
+FEWEST_ROUNDS = 5
+MOST_ROUNDS = 10
+SECONDS_PER_SHAPE = 4.0
 # Stop when the standard error of both medians is below this share of them.
 RELATIVE_ERROR = 0.02
 CHECKED_ROUNDS = 2
@@ -57,10 +62,17 @@ ROOFLINE_MARGIN = 1.05
 
 
 class Timer(Protocol):
-    """Times a submission against the baseline on one benchmark shape."""
+    """Times a submission against the baseline on benchmark shapes."""
 
-    def time(self, benchmark: Benchmark, submission: Session, baseline: Session) -> Timing:
-        """Raises SessionFailed when a timed call fails or returns wrong gradients."""
+    def measure(self, benchmark: Benchmark, submission: Session, baseline: Session) -> None:
+        """Time one shape in one pair of processes.
+
+        Raises:
+            SessionFailed: a timed call failed or returned wrong gradients.
+        """
+
+    def timing(self, benchmark: Benchmark) -> Timing:
+        """What all pairs of processes that were measured say together."""
 
 
 @dataclass
@@ -82,6 +94,36 @@ class _Samples:
         return error < RELATIVE_ERROR * statistics.median(self.wall)
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """What one process of the submission and one of the baseline needed, in the same rounds."""
+
+    ours: _Samples
+    theirs: _Samples
+
+    @property
+    def overhead(self) -> float:
+        """What a call costs besides the work, by the median of the honest process."""
+        return statistics.median(self.theirs.overheads())
+
+    def times(self) -> list[float]:
+        return [max(wall - self.overhead, 1e-9) for wall in self.ours.wall]
+
+    def baseline_times(self) -> list[float]:
+        return [wall - self.overhead for wall in self.theirs.wall]
+
+    def clocks_differ(self) -> bool:
+        median = statistics.median(self.times())
+        reported = statistics.median(self.ours.reported)
+        return abs(reported - median) > self.uncertainty()
+
+    def uncertainty(self) -> float:
+        median = statistics.median(self.times())
+        own_spread = min(_spread(self.ours.overheads()), MOST_SPREAD * median)
+        spread = _spread(self.theirs.overheads()) + own_spread
+        return CLOCK_SHARE * median + spread + CLOCK_SECONDS
+
+
 class CpuTimer:
     """Wall-clock timing on the machine's processor."""
 
@@ -89,15 +131,16 @@ class CpuTimer:
         self._problem = problem
         self._peak = peak
         self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
+        self._pairs: dict[str, list[_Pair]] = defaultdict(list)
 
-    def time(self, benchmark: Benchmark, submission: Session, baseline: Session) -> Timing:
+    def measure(self, benchmark: Benchmark, submission: Session, baseline: Session) -> None:
         for _ in range(TIMINGS_PER_SHAPE):
-            timing = self._time_once(benchmark, submission, baseline)
-            if not _clocks_differ(timing):
+            pair = self._rounds(benchmark, submission, baseline)
+            if not pair.clocks_differ():
                 break
-        return timing
+        self._pairs[benchmark.name].append(pair)
 
-    def _time_once(self, benchmark: Benchmark, submission: Session, baseline: Session) -> Timing:
+    def _rounds(self, benchmark: Benchmark, submission: Session, baseline: Session) -> _Pair:
         ours, theirs = _Samples(), _Samples()
         drawn = _Drawn()
         begin = time.monotonic()
@@ -117,7 +160,7 @@ class CpuTimer:
         for arguments, gradients in drawn.kept:
             reports = compare(self._problem, gradients, expect(self._problem, arguments))
             _refuse([r.name for r in reports if not r.passed], benchmark)
-        return self._summarise(benchmark, ours, theirs)
+        return _Pair(ours, theirs)
 
     def _round(
         self,
@@ -138,13 +181,12 @@ class CpuTimer:
         _refuse([g.name for g, a, b in pairs if strays(a, b) > MOST_STRAYS], benchmark)
         return ours, theirs
 
-    def _summarise(self, benchmark: Benchmark, ours: _Samples, theirs: _Samples) -> Timing:
-        overhead = statistics.median(theirs.overheads())
-        times = [max(w - overhead, 1e-9) for w in ours.wall]
+    def timing(self, benchmark: Benchmark) -> Timing:
+        pairs = self._pairs[benchmark.name]
+        times = [t for pair in pairs for t in pair.times()]
         median = statistics.median(times)
         low, _, high = statistics.quantiles(times, n=4)
-        own_spread = min(_spread(ours.overheads()), MOST_SPREAD * median)
-        baseline = statistics.median(w - overhead for w in theirs.wall)
+        baseline = statistics.median(t for pair in pairs for t in pair.baseline_times())
         roofline = self._peak.time(self._problem.cost(benchmark.dims))
         return Timing(
             name=benchmark.name,
@@ -153,15 +195,13 @@ class CpuTimer:
             median=median,
             quartiles=(low, high),
             calls=len(times),
+            processes=len(pairs),
             baseline=baseline,
             roofline=roofline,
             efficiency=roofline / median,
             speedup=baseline / median,
-            reported=statistics.median(ours.reported),
-            uncertainty=CLOCK_SHARE * median
-            + _spread(theirs.overheads())
-            + own_spread
-            + CLOCK_SECONDS,
+            reported=statistics.median(t for pair in pairs for t in pair.ours.reported),
+            uncertainty=max(pair.uncertainty() for pair in pairs),
         )
 
 
@@ -187,10 +227,6 @@ def _spread(values: list[float]) -> float:
     """The interquartile range."""
     low, _, high = statistics.quantiles(values, n=4)
     return high - low
-
-
-def _clocks_differ(timing: Timing) -> bool:
-    return abs(timing.reported - timing.median) > timing.uncertainty
 
 
 def strays(ours: torch.Tensor, theirs: torch.Tensor) -> float:
@@ -220,7 +256,7 @@ def against(peak: Peak, problem: Problem, timing: Timing, dims: Dims) -> Timing:
 def objections(timings: tuple[Timing, ...]) -> str:
     """Why these timings may not be ranked; empty when they may."""
     for timing in timings:
-        if _clocks_differ(timing):
+        if abs(timing.reported - timing.median) > timing.uncertainty:
             return (
                 f"On {timing.name} the process's own clock says {timing.reported * 1e3:.3f} ms and the "
                 f"judge's {timing.median * 1e3:.3f} ms, which is more apart than "

@@ -39,6 +39,12 @@ class FakeProcess:
         return Returned(gradients=gradients, wall=wall, reported=reported)
 
 
+def timed(timer, submission, baseline):
+    """What one pair of processes says."""
+    timer.measure(SHAPE, submission, baseline)
+    return timer.timing(SHAPE)
+
+
 @pytest.fixture
 def timer(monkeypatch):
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
@@ -46,7 +52,7 @@ def timer(monkeypatch):
 
 
 def test_the_cost_of_talking_and_handing_over_is_taken_off(timer):
-    result = timer.time(SHAPE, FakeProcess(0.010), FakeProcess(0.030))
+    result = timed(timer, FakeProcess(0.010), FakeProcess(0.030))
     assert result.median == pytest.approx(0.010, rel=0.03)
     assert result.baseline == pytest.approx(0.030, rel=0.03)
     assert result.speedup == pytest.approx(3.0, rel=0.05)
@@ -54,14 +60,14 @@ def test_the_cost_of_talking_and_handing_over_is_taken_off(timer):
 
 
 def test_work_put_off_until_after_the_call_is_counted_and_flagged(timer):
-    result = timer.time(SHAPE, FakeProcess(0.001, hidden=0.009), FakeProcess(0.030))
+    result = timed(timer, FakeProcess(0.001, hidden=0.009), FakeProcess(0.030))
     assert result.median == pytest.approx(0.010, rel=0.05)
     assert "own clock" in objections((result,))
 
 
 @pytest.mark.parametrize("claim", [0.0, 1e-6, 1.0])
 def test_a_lying_clock_in_the_sandbox_changes_no_time_and_is_flagged(timer, claim):
-    result = timer.time(SHAPE, FakeProcess(0.010, claims=claim), FakeProcess(0.030))
+    result = timed(timer, FakeProcess(0.010, claims=claim), FakeProcess(0.030))
     assert result.median == pytest.approx(0.010, rel=0.03)
     assert "own clock" in objections((result,))
 
@@ -72,7 +78,7 @@ def test_clocks_that_part_once_on_a_busy_machine_are_compared_again(timer):
             self.hidden = 0.009 if len(self.seen) < timing.WARM_UP + timing.FEWEST_ROUNDS else 0.0
             return super().call()
 
-    result = timer.time(SHAPE, DisturbedAtFirst(0.010), FakeProcess(0.030))
+    result = timed(timer, DisturbedAtFirst(0.010), FakeProcess(0.030))
     assert objections((result,)) == ""
     assert result.median == pytest.approx(0.010, rel=0.03)
 
@@ -83,26 +89,26 @@ def test_a_clock_that_wanders_buys_no_larger_difference(timer):
             self.claims = 0.0 if len(self.seen) % 2 else 0.006
             return super().call()
 
-    result = timer.time(SHAPE, Wanders(0.010), FakeProcess(0.030))
+    result = timed(timer, Wanders(0.010), FakeProcess(0.030))
     assert "own clock" in objections((result,))
 
 
 def test_a_time_below_the_roofline_is_not_ranked(timer):
     fast = PROBLEM.cost(SHAPE.dims).bytes / PEAK.bandwidth / 2
-    result = timer.time(SHAPE, FakeProcess(fast), FakeProcess(0.030))
+    result = timed(timer, FakeProcess(fast), FakeProcess(0.030))
     assert "below the roofline" in objections((result,))
 
 
 def test_every_timed_call_has_new_inputs_and_both_sides_the_same(timer):
     ours, theirs = FakeProcess(0.010), FakeProcess(0.030)
-    timer.time(SHAPE, ours, theirs)
+    timed(timer, ours, theirs)
     assert len(set(ours.seen)) == len(ours.seen) >= timing.WARM_UP + timing.FEWEST_ROUNDS
     assert ours.seen == theirs.seen
 
 
 def test_wrong_gradients_in_timed_calls_are_found(timer):
     with pytest.raises(SessionFailed) as failure:
-        timer.time(SHAPE, FakeProcess(0.010, change=torch.zeros_like), FakeProcess(0.030))
+        timed(timer, FakeProcess(0.010, change=torch.zeros_like), FakeProcess(0.030))
     assert failure.value.verdict is Verdict.WRONG_GRADIENT
 
 
@@ -112,9 +118,19 @@ def test_noisy_calls_are_repeated_more_often(timer, monkeypatch):
             self.seconds = 0.010 if len(self.seen) % 2 else 0.020
             return super().call()
 
-    assert timer.time(SHAPE, Noisy(0.010), FakeProcess(0.030)).calls == timing.MOST_ROUNDS
-    steady = timer.time(SHAPE, FakeProcess(0.010), FakeProcess(0.030))
-    assert steady.calls == timing.FEWEST_ROUNDS
+    assert timed(timer, FakeProcess(0.010), FakeProcess(0.030)).calls == timing.FEWEST_ROUNDS
+    both = timed(timer, Noisy(0.010), FakeProcess(0.030))
+    assert both.calls == timing.FEWEST_ROUNDS + timing.MOST_ROUNDS
+
+
+def test_several_processes_count_together(timer):
+    for seconds in (0.010, 0.012, 0.030):
+        result = timed(timer, FakeProcess(seconds), FakeProcess(0.024))
+    assert result.processes == 3
+    assert result.calls == 3 * timing.FEWEST_ROUNDS
+    assert result.median == pytest.approx(0.012, rel=0.03)
+    assert result.quartiles[1] == pytest.approx(0.030, rel=0.03)
+    assert objections((result,)) == ""
 
 
 def test_the_cache_of_this_machine_is_found_and_bounded():

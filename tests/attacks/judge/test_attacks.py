@@ -84,7 +84,7 @@ def sessions() -> Iterator[WarmPool]:
 
 def judged(sessions: WarmPool, attack: Attack) -> Report:
     """The report on the last of as many judgements as the attack asks for."""
-    hardware = hardware_for(attack.language)
+    hardware = replace(hardware_for(attack.language), processes=1)
     if "seconds" in attack.header:
         hardware = replace(hardware, call_seconds=float(attack.header["seconds"]))
     problem = get_problem(attack.header["problem"])
