@@ -7,15 +7,27 @@ import platform
 import shutil
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import bpf, layout
 from sandbox.bubblewrap import BubblewrapSandbox
+from sandbox.landlock import LandlockSandbox
 from sandbox.namespaces import NamespaceSandbox
 from sandbox.spec import DeadlinePassed, Job, JobEnded, Limits, Sandbox, SandboxUnavailable
 from sandbox.unsafe import UnsafeSandbox
 
 UNSAFE_FLAG = "--unsafe-no-sandbox"
+VARIABLE = "BACKPASS_SANDBOX"
+AUTO, DOCKER = "auto", "docker"
+# The strongest first. bubblewrap before our own namespaces: systems let it make them that let nobody
+# else.
+AUTOMATIC: dict[str, Callable[[], Sandbox]] = {
+    "bubblewrap": BubblewrapSandbox,
+    "namespaces": NamespaceSandbox,
+    "landlock": LandlockSandbox,
+}
 _ANSWER = b"isolated"
 _PATIENCE = 20.0
 
@@ -46,37 +58,52 @@ _IN_A_CONTAINER = (
 )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A sandbox, and why each stronger one that was tried is not it."""
+
+    sandbox: Sandbox
+    refusals: tuple[str, ...] = ()
+
+
 def best_sandbox(*, unsafe: bool = False) -> Sandbox:
-    """The sandbox that the environment asks for (``BACKPASS_SANDBOX=docker``), else the strongest that
-    works here. `unsafe` accepts none at all.
+    """The sandbox of `choose`. Raises SandboxUnavailable as that does."""
+    return choose(unsafe=unsafe).sandbox
+
+
+def choose(*, unsafe: bool = False) -> Choice:
+    """The sandbox that ``BACKPASS_SANDBOX`` names, or, if that is ``auto`` or not set, the strongest of
+    `AUTOMATIC` that works here. `unsafe` accepts none at all.
 
     Raises:
-        SandboxUnavailable: nothing isolates here and `unsafe` is false. The message is for the
-            operator: what was tried, what the machine forbids, what to do.
+        SandboxUnavailable: nothing isolates here and `unsafe` is false, or what was asked for does
+            not. The message is for the operator: what was tried, what the machine forbids, what to do.
     """
-    if os.environ.get("BACKPASS_SANDBOX") == "docker":
-        return _docker()
+    wanted = os.environ.get(VARIABLE) or AUTO
+    if wanted not in (AUTO, DOCKER, *AUTOMATIC):
+        known = ", ".join((AUTO, DOCKER, *AUTOMATIC))
+        raise SandboxUnavailable(f"{VARIABLE} is {wanted!r}; it can be one of {known}")
+    if wanted == DOCKER:
+        return Choice(_docker())
     refusals: list[str] = []
-    if sys.platform != "linux" or platform.machine() not in bpf.ARCHITECTURES:
-        refusals.append(
-            f"jobs are isolated on Linux on x86_64 or aarch64; this is {sys.platform} on "
-            f"{platform.machine()}: use WSL2, a container or a virtual machine"
-        )
-    else:
-        candidates: list[Sandbox] = []
-        if shutil.which("bwrap"):
-            candidates.append(BubblewrapSandbox())
-        else:
-            refusals.append("bubblewrap: not installed (the program bwrap)")
-        candidates.append(NamespaceSandbox())
-        for candidate in candidates:
-            refusal = why_not(candidate)
-            if refusal is None:
-                return candidate
-            refusals.append(f"{candidate.name}: {refusal}")
+    for name in AUTOMATIC if wanted == AUTO else (wanted,):
+        candidate = AUTOMATIC[name]()
+        refusal = _unsupported() or why_not(candidate)
+        if refusal is None:
+            return Choice(candidate, tuple(refusals))
+        refusals.append(f"{name}: {refusal}")
     if unsafe:
-        return UnsafeSandbox()
+        return Choice(UnsafeSandbox(), tuple(refusals))
     raise SandboxUnavailable(_explained(refusals))
+
+
+def _unsupported() -> str | None:
+    if sys.platform == "linux" and platform.machine() in bpf.ARCHITECTURES:
+        return None
+    return (
+        f"jobs are isolated on Linux on x86_64 or aarch64; this is {sys.platform} on "
+        f"{platform.machine()}: use WSL2, a container or a virtual machine"
+    )
 
 
 def _docker() -> Sandbox:
@@ -94,11 +121,12 @@ def _docker() -> Sandbox:
     return chosen
 
 
-def why_not(sandbox: Sandbox) -> str | None:
-    """None if a trivial job runs in `sandbox`, else what went wrong."""
+def why_not(sandbox: Sandbox, python: str | None = None) -> str | None:
+    """None if a trivial job runs in `sandbox` under `python`, or under this one's interpreter, else
+    what went wrong."""
     program = f"import os; os.write(1, {_ANSWER!r})"
     job = Job(
-        argv=(str(layout.interpreter()), "-I", "-S", "-c", program),
+        argv=(python or str(layout.interpreter()), "-I", "-S", "-c", program),
         trees=(Path(sys.base_prefix),),
         limits=Limits(wall=_PATIENCE),
     )
@@ -116,17 +144,22 @@ def why_not(sandbox: Sandbox) -> str | None:
 def _explained(refusals: list[str]) -> str:
     lines = ["Submissions cannot be isolated on this machine, so none will be run.", "Tried:"]
     lines += [f"  - {refusal}" for refusal in refusals]
-    causes = [cure for path, value, cure in _CAUSES if Path(path).exists() and _says(path, value)]
-    if any(Path(mark).exists() for mark in _CONTAINER_MARKS):
-        causes.append(_IN_A_CONTAINER)
     lines.append("What you can do:")
-    lines += [f"  - {cause}" for cause in causes]
-    if not shutil.which("bwrap"):
-        lines.append("  - install bubblewrap, which many systems trust with namespaces")
+    lines += [f"  - {cure}" for cure in cures()]
     lines.append(
         f"  - on a machine where only you submit code, run without isolation: {UNSAFE_FLAG}"
     )
     return "\n".join(lines)
+
+
+def cures() -> list[str]:
+    """What would let this machine make namespaces, as far as it shows why it does not."""
+    found = [cure for path, value, cure in _CAUSES if Path(path).exists() and _says(path, value)]
+    if any(Path(mark).exists() for mark in _CONTAINER_MARKS):
+        found.append(_IN_A_CONTAINER)
+    if not shutil.which("bwrap"):
+        found.append("install bubblewrap, which many systems trust with namespaces")
+    return found
 
 
 def _says(path: str, value: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from sandbox.layout import inside
+from sandbox.removal import remove
 from sandbox.spec import Job
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class JobFolder:
 
     @classmethod
     def make(cls, job: Job, owner: tuple[int, int] | None) -> Self:
-        """A new folder with `job`'s files, its home being of `owner` (user, group), or ours if None.
+        """A new folder with `job`'s files, for `owner` (user, group) to look into, for us if None.
 
         Raises:
             OSError: it cannot be made.
@@ -44,8 +45,10 @@ class JobFolder:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
             if owner is not None:
-                os.chown(folder.home, *owner)
-                os.chown(folder.path, *owner)
+                # Its folders, so that this user can remove it; what the job may write to is said
+                # by Landlock.
+                for place, _, _ in os.walk(folder.path):
+                    os.chown(place, *owner)
         except BaseException:
             folder.remove()
             raise
@@ -69,34 +72,8 @@ class JobFolder:
         return text
 
     def remove(self) -> None:
-        """Remove the folder and all in it. Call it when no process of the job is left.
-
-        A job may nest folders deeper than a path can name, and make them unreadable: so each one is
-        opened to us and its folders are moved up before they are emptied in turn.
-        """
+        """Remove it with all in it, if it is still there. Call it when no process of the job is left."""
         try:
-            self._remove()
+            remove(self.path)
         except OSError as error:
-            log.warning("a job's folder could not be removed: %s", error)
-
-    def _remove(self) -> None:
-        waiting = [self.path]
-        emptied: list[Path] = []
-        moved = 0
-        while waiting:
-            folder = waiting.pop()
-            folder.chmod(0o700)
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    child = Path(entry.path)
-                    if not entry.is_dir(follow_symlinks=False):
-                        child.unlink()
-                        continue
-                    if folder != self.path:
-                        child.chmod(0o700)  # moving a folder changes it
-                        moved += 1
-                        child = child.rename(self.path / f"moved-{moved}")
-                    waiting.append(child)
-            emptied.append(folder)
-        for folder in reversed(emptied):
-            folder.rmdir()
+            log.warning("the folder of a job could not be removed: %s", error)

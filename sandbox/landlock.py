@@ -61,8 +61,10 @@ class LandlockSandbox:
             raise SandboxUnavailable(f"no folder for a job could be made: {error}") from error
         try:
             running = _LandlockProcess(folder, abi, who).start(folder.moved(job))
-        except BaseException:
+        except BaseException as error:
             folder.remove()
+            if isinstance(error, SandboxUnavailable) and "Permission denied" in str(error):
+                raise SandboxUnavailable(f"{error}. {_whose(who)}") from error
             raise
         running.afterwards(folder.remove)
         return running
@@ -72,6 +74,15 @@ def _who() -> Identity:
     """Root's jobs are nobody's, an ordinary user's are that user's."""
     change = (NOBODY, NOBODY) if os.geteuid() == 0 and nobody_exists() else None
     return Identity(privileged=False, uid_map="", gid_map="", change=change)
+
+
+def _whose(who: Identity) -> str:
+    if who.change is None:
+        return "Jobs run as your own user here"
+    return (
+        f"Jobs of root run as user {NOBODY} here, who must be able to reach Python and this checkout: "
+        "keep both where everybody may read, or run as an ordinary user"
+    )
 
 
 class _LandlockProcess(LocalSandbox):
@@ -84,6 +95,7 @@ class _LandlockProcess(LocalSandbox):
 
     def __init__(self, folder: JobFolder, abi: int, who: Identity) -> None:
         self.home = str(folder.home)
+        self.folder = str(folder.path)
         self.confine_signals = abi >= landlock_kernel.SCOPES_SINCE
         self._folder = folder
         self._abi = abi
@@ -104,6 +116,7 @@ class _LandlockProcess(LocalSandbox):
         return super()._inner(limited, who, arenas) | {
             "landlock": {
                 "abi": self._abi,
+                "folder": self.folder,
                 "signals_confined": self.confine_signals,
                 "read": [*_READ_OF_PROC, str(self._folder.files), *_of_kind(seen, "bind")],
                 "devices": _of_kind(seen, "device"),

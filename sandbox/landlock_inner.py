@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 from sandbox import inner, landlock_filter, linux
 from sandbox.landlock_kernel import READ, Files, confine
 from sandbox.launch import reap_everything
+from sandbox.removal import remove
 
 # What programs read about themselves. Not all of /proc/self: the network, the mounts and the control
 # groups are the host's.
@@ -47,6 +49,8 @@ class _Walls(inner.Confinement):
         linux.install_seccomp(landlock_filter.program(own_pid))
 
     def started(self, job: int) -> None:
+        # Should the launcher die we live on for as long as it takes to end all that the job started.
+        linux.prctl(linux.PR_SET_PDEATHSIG, 0)
         # A rule names an inode, and the kernel makes new ones for /proc whenever it forgot them: it
         # does not as long as somebody holds them.
         for name in (*_OF_ITSELF, "fd"):
@@ -54,3 +58,4 @@ class _Walls(inner.Confinement):
 
     def abandoned(self) -> None:
         reap_everything(None, confined=self._plan["signals_confined"])
+        remove(Path(self._plan["folder"]))

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sandbox import landlock_kernel, linux, mounts
+from sandbox import landlock_kernel, linux, mounts, removal
 
 
 def main(config_fd: int) -> None:
@@ -48,6 +48,8 @@ def main(config_fd: int) -> None:
     _let_go_of_the_streams(config)
     _until_it_ends(child, config)
     reap_everything(child, confined=config["confine_signals"])
+    if config["folder"] is not None:
+        removal.remove(Path(config["folder"]))  # the judge may be gone and unable to do it
 
 
 def _failed(config: dict[str, Any], error: OSError) -> None:

@@ -43,12 +43,21 @@ def kernel_counts_by_namespace() -> bool:
 
 
 def _tasks_of(user: int) -> int:
+    ours = Path("/proc/self/ns/user").readlink() if kernel_counts_by_namespace() else None
     total = 0
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if entry.stat().st_uid == user:
+                if entry.stat().st_uid == user and ours in (None, _user_namespace(entry, ours)):
                     total += len(list((entry / "task").iterdir()))
-            except OSError:
+            except FileNotFoundError:
                 continue  # ended meanwhile
     return total
+
+
+def _user_namespace(process: Path, unknown: Path | None) -> Path | None:
+    """The one that `process` is in, `unknown` if we may not know."""
+    try:
+        return (process / "ns" / "user").readlink()
+    except PermissionError:
+        return unknown

@@ -40,6 +40,7 @@ class LocalSandbox(ABC):
     level: str
     first = "inner"  # the module that process 1 runs
     confine_signals = False
+    folder: str | None = None  # one that is only this job's and goes with it
     stage = layout.STAGE  # where process 1 imports our code from
     home = "/tmp"  # noqa: S108 - the sandbox's own
     in_memory: tuple[str, ...] = ("tmp", "dev/shm")
@@ -124,7 +125,7 @@ class LocalSandbox(ABC):
             opened.append(bytes_in_memory("inner", json.dumps(inner).encode()))
             first = _run_main(self.first, self.stage, opened[-1])
             config = self._config(who, steps, first) | ends | {"hostname": HOSTNAME}
-            config["confine_signals"] = self.confine_signals
+            config |= {"confine_signals": self.confine_signals, "folder": self.folder}
             opened.append(bytes_in_memory("launch", json.dumps(config).encode()))
             launcher = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 _run_main("launch", PACKAGES, opened[-1]),

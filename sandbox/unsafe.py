@@ -49,6 +49,7 @@ class _PlainProcess(LocalSandbox):
 
     def __init__(self, folder: JobFolder) -> None:
         self.home = str(folder.home)
+        self.folder = str(folder.path)
         # Not for the host's sake, which the job can reach in other ways, but to find its processes.
         self.confine_signals = landlock_kernel.abi() >= landlock_kernel.SCOPES_SINCE
 

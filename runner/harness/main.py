@@ -15,6 +15,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ class Harness:
         return {"alive": True}
 
     def _load(self, command: Message) -> Message:
-        path = f"/tmp/{errors.USER_FILE}"  # noqa: S108 - the sandbox's own
+        path = f"{tempfile.gettempdir()}/{errors.USER_FILE}"  # the sandbox's own folder
         try:
             with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
                 file.write(command["source"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from web.serve.options import ROOT, Options
+from wire.isolation import isolation
 
 _MIGRATION_FOLDERS = "web/*/migrations"
 _UNSAFE = "BACKPASS_UNSAFE_NO_SANDBOX"
@@ -21,10 +23,16 @@ class CannotServe(Exception):
 
 @dataclass(frozen=True)
 class Isolation:
-    """Whether this machine can isolate submissions, and in whose words."""
+    """Whether this machine can isolate submissions, and what the operator should know of it."""
 
     available: bool
     words: str
+
+    @classmethod
+    def described(cls, name: str, level: str, what_holds: str) -> Isolation:
+        """The sandbox called `name`, of an isolation `level` (see wire.isolation)."""
+        promised = isolation(level)
+        return cls(True, f"Isolation: {name}. {what_holds} It {promised.not_promised}")
 
 
 def base_environment(options: Options) -> dict[str, str]:
@@ -53,7 +61,7 @@ class Preparation:
         self._environment = base_environment(options)
         self._migrations = _MigrationStamp(options.data)
         self.migrating = not self._migrations.is_current()
-        self._probe = self._start("-m", "sandbox")
+        self._probe = self._start("-m", "sandbox", "--json")
         self._migrate = (
             self._start("manage.py", "migrate", "--no-input", "-v", "1") if self.migrating else None
         )
@@ -61,7 +69,10 @@ class Preparation:
     def isolation(self) -> Isolation:
         """Wait for the look at the machine."""
         words, _ = self._probe.communicate()
-        return Isolation(available=self._probe.returncode == 0, words=words.strip())
+        if self._probe.returncode != 0:
+            return Isolation(available=False, words=words.strip())
+        found = json.loads(words)
+        return Isolation.described(found["name"], found["isolation"], found["level"])
 
     def finish_migrating(self) -> None:
         """Wait until the database is as the code expects it.

@@ -89,7 +89,7 @@ class Supervisor:
         say(f"Starting the services; their logs are in {options.logs}")
         isolation = preparation.isolation()
         if isolation.available:
-            say(f"Submissions are isolated. {isolation.words}")
+            say(isolation.words)
         else:
             say(isolation.words)
             say(UNSAFE if options.unsafe_no_sandbox else NO_SANDBOX)
