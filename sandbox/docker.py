@@ -7,9 +7,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
-from typing import Any, Self
-
-from docker.utils.socket import frames_iter
+from typing import Self
 
 from sandbox import layout
 from sandbox.docker_container import (
@@ -21,18 +19,16 @@ from sandbox.docker_container import (
     request,
     skeleton,
 )
-from sandbox.docker_engine import Engine
+from sandbox.docker_engine import Engine, Printed
 from sandbox.docker_first import SOCKET
 from sandbox.docker_folder import Folder, listen, write_files
 from sandbox.docker_running import DockerRunning, connect
 from sandbox.docker_settings import Settings
-from sandbox.output import harmless
 from sandbox.spec import DeadlinePassed, Isolation, Job, JobEnded, Limits, SandboxUnavailable
 
 GVISOR, ORDINARY = "runsc", "runc"
 HOME = "/tmp"  # noqa: S108 - the job's own
 _START = 30.0  # seconds a container may take to come up on a busy machine
-_SHOWN = 2000
 _PROBE = """
 import mmap, os
 shared = mmap.mmap(os.open(os.environ["ARENA_PROBE"], os.O_RDWR), 4096)
@@ -205,7 +201,7 @@ class DockerSandbox:
         self.close()
 
 
-def _accepted(listener: socket.socket, printed: Any) -> socket.socket:
+def _accepted(listener: socket.socket, printed: Printed) -> socket.socket:
     """The connection of the container's first process.
 
     Raises:
@@ -219,10 +215,7 @@ def _accepted(listener: socket.socket, printed: Any) -> socket.socket:
         return listener.accept()[0]
     if not ready:
         raise SandboxUnavailable("the container's first process does not call")
-    frames = frames_iter(printed, tty=False)  # type: ignore[no-untyped-call]
-    text = b"".join(data for _, data in frames)
-    shown = harmless(text[-_SHOWN:]).strip()
-    raise SandboxUnavailable(f"the container ended at once. {shown or 'It printed nothing.'}")
+    raise SandboxUnavailable(f"the container's first process failed. {printed.text()}")
 
 
 __all__ = ["DockerSandbox", "Settings"]

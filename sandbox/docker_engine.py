@@ -13,13 +13,16 @@ import docker
 import requests
 from docker.errors import DockerException, ImageNotFound, NotFound
 from docker.types import ContainerConfig
+from docker.utils.socket import frames_iter
 
 from sandbox.docker_container import FOLDER, OWNER
+from sandbox.output import harmless
 from sandbox.spec import SandboxUnavailable
 
 EMPTY_IMAGE = "backpass-sandbox-empty"
 _PATIENCE = 30  # seconds for one answer on a busy machine
 _REMOVAL = 10  # seconds until a container that was told to end is taken by force
+_SHOWN = 2000
 _ERRORS = (DockerException, requests.RequestException, OSError)
 
 
@@ -31,6 +34,26 @@ def explained(doing: str) -> Iterator[None]:
     except _ERRORS as error:
         reason = getattr(error, "explanation", None) or error
         raise SandboxUnavailable(f"{doing}: {reason}") from error
+
+
+class Printed:
+    """What a container's first process prints itself: nothing, unless it fails before the job."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def fileno(self) -> int:
+        """A descriptor that is ready when something was printed or the container ended."""
+        return int(self._stream.fileno())
+
+    def text(self) -> str:
+        """All of it; returns when the container has ended."""
+        frames = frames_iter(self._stream, tty=False)  # type: ignore[no-untyped-call]
+        return harmless(b"".join(data for _, data in frames)[-_SHOWN:]).strip()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._stream._response.close()  # closes the stream and its connection
 
 
 class Engine:
@@ -107,22 +130,24 @@ class Engine:
             made = self._client.api.create_container_from_config(config)  # type: ignore[no-untyped-call]
             return str(made["Id"])
 
-    def start(self, identifier: str) -> Any:
-        """Start a container. The result has the descriptor (fileno) of what it prints, in frames.
+    def start(self, identifier: str) -> Printed:
+        """Start a container.
 
         Raises:
             SandboxUnavailable: the engine refuses.
         """
         with explained("the engine did not start the container"):
-            attached = self._client.api.attach_socket(
-                identifier, params={"stdout": 1, "stderr": 1, "stream": 1}
+            printed = Printed(
+                self._client.api.attach_socket(
+                    identifier, params={"stdout": 1, "stderr": 1, "stream": 1}
+                )
             )
             try:
                 self._client.api.start(identifier)
             except BaseException:
-                attached.close()
+                printed.close()
                 raise
-        return attached
+        return printed
 
     def wait_until_removed(self, identifier: str) -> None:
         """Return when a container that is ending is gone, with all its processes and mounts. One that
@@ -156,7 +181,7 @@ class Engine:
 
 
 def _empty_image(skeleton: Mapping[str, str]) -> str:
-    digest = hashlib.sha256(repr(sorted(skeleton.items())).encode()).hexdigest()
+    digest = hashlib.sha256(_root(skeleton)).hexdigest()
     return f"{EMPTY_IMAGE}:{digest[:12]}"
 
 
@@ -168,6 +193,6 @@ def _root(skeleton: Mapping[str, str]) -> bytes:
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             archive.addfile(entry)
         folder = tarfile.TarInfo("tmp")
-        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o1777  # what is mounted there takes it over
         archive.addfile(folder)
     return stream.getvalue()

@@ -131,7 +131,11 @@ class PipedRunning(ABC):
         status = self._channels.status
         if not _ready(status.fileno(), select.POLLIN, deadline):
             return ""
-        data, descriptors, _, _ = socket.recv_fds(status, _MESSAGE, 1)
+        try:
+            data, descriptors, _, _ = socket.recv_fds(status, _MESSAGE, 1)
+        except ConnectionResetError:
+            # It ended before it read all it was sent. What it said itself is still there.
+            return self._report(deadline)
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
             if self._root < 0:
