@@ -131,6 +131,14 @@ def _swiglu_rounded_silu(grad_output: T, gate: T, up: T) -> Gradients:
     return dgate.bfloat16(), grad_output * F.silu(gate)
 
 
+def _softmax(order: _Order) -> Backward:
+    def backward(grad_output: T, y: T) -> Gradients:
+        g, p = grad_output.float(), y.float()
+        return ((p * (g - order.sum((g * p).t())[:, None])).bfloat16(),)
+
+    return backward
+
+
 def _rms_norm(order: _Order) -> Backward:
     def backward(grad_output: T, x: T, weight: T, rstd: T) -> Gradients:
         r = rstd[:, None]
@@ -178,6 +186,7 @@ _VARIANTS: Mapping[str, Mapping[str, Backward]] = {
         "approximate exponential": _swiglu_approximate,
         "SiLU rounded to bfloat16, as eager PyTorch": _swiglu_rounded_silu,
     },
+    "softmax": {name: _softmax(order) for name, order in _ORDERS.items()},
     "rms_norm": {name: _rms_norm(order) for name, order in _ORDERS.items()},
     "softmax_cross_entropy": {
         "approximate exponential": _cross_entropy(lambda z, lse: _exp(z - lse)),

@@ -63,8 +63,14 @@ class Mutant:
 
 
 def mutants_of(problem: Problem) -> tuple[Mutant, ...]:
-    """Every mutant of `problem`: its own and those that any problem has."""
-    found: tuple[Mutant, ...] = import_module(f"problems.{problem.slug}.mutants").MUTANTS
+    """Every mutant of `problem`: its own and those that any problem has; none if none are written yet."""
+    name = f"problems.{problem.slug}.mutants"
+    try:
+        found: tuple[Mutant, ...] = import_module(name).MUTANTS
+    except ModuleNotFoundError as missing:
+        if missing.name != name:
+            raise
+        return ()
     return found
 
 
