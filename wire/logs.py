@@ -4,7 +4,8 @@ What is bound by `structlog.contextvars` (`request`, `submission`, `attempt`) st
 messages carry it on: who sends a task puts it into a header, who runs the task takes it out again, so
 that the ids go from the web server to the runner and back without any function passing them.
 
-`BACKPASS_LOG_FORMAT` is `json` or `text`; without it JSON in production, else text. `LOG_LEVEL` as usual.
+`BACKPASS_LOG_FORMAT` is `json` or `text`; without it JSON in production, else text. `LOG_LEVEL` is a
+level's name, INFO without it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ HEADER = "log_context"
 CARRIED = ("request", "submission", "attempt")
 _LONGEST_ID = 64
 
-# Addresses with a secret in them, and what Celery prints of a message that it has no task for: with the
-# arguments, which for a job are somebody's source code.
+# Addresses with a secret in them.
 _SECRETS = (
     (re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^\s/'\"]+"), r"\1…"),
-    (re.compile(r"(full contents of the message (?:body|headers)[^:]*:).*", re.DOTALL), r"\1 …"),
-    (re.compile(r"(\bbody: ).*", re.DOTALL), r"\1…"),
     (re.compile(r"(://[^\s:/@]*:)[^\s@/]+@"), r"\1…@"),
 )
+# Celery prints messages that it cannot make sense of. In a job's are the lines of somebody's source.
+_OF_MESSAGES = ("celery.worker", "kombu")
+_MESSAGE = re.compile(r"(message (?:body|headers)[^:]*:|\bbody:|\bheaders[:=]).*", re.DOTALL)
 # A terminal obeys these; line breaks and tabs are what tracebacks are made of.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -79,10 +80,16 @@ def without_secrets(
     """The line without passwords, tokens, source code and what a terminal would obey."""
     for name, value in line.items():
         if isinstance(value, str):
-            for pattern, instead in _SECRETS:
-                value = pattern.sub(instead, value)
-            line[name] = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", value)
+            line[name] = _harmless(value)
+    if str(line.get("logger")).startswith(_OF_MESSAGES):
+        line["event"] = _MESSAGE.sub(r"\1 …", str(line.get("event")))
     return line
+
+
+def _harmless(text: str) -> str:
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def configure(**_: object) -> None:

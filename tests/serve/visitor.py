@@ -14,9 +14,9 @@ class Visitor:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._cookies = CookieJar()
+        self.cookies = CookieJar()
         self._opener = urllib.request.build_opener(
-            urllib.request.HTTPCookieProcessor(self._cookies)
+            urllib.request.HTTPCookieProcessor(self.cookies)
         )
 
     def read(self, path: str) -> str:

@@ -64,7 +64,7 @@ def test_a_database_of_an_older_version_is_not_ready(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_cache_that_is_away_is_named(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "set", fail(RedisConnectionError("redis://:secret@cache")))
+    monkeypatch.setattr(cache, "get", fail(RedisConnectionError("redis://:secret@cache")))
     assert client.get("/readyz").json() == {"status": "not ready", **WELL, "cache": "failed"}
 
 

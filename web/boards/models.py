@@ -45,9 +45,10 @@ class Standing(models.Model):
 
 
 class BoardVersion(models.Model):
-    """Grows whenever anything on a board changes: what was drawn for an older version is not shown.
+    """Another number whenever anything on a board changes: what was drawn before is not shown then.
 
-    It is raised in the transaction that changes the board (`web.boards.freshness`).
+    Drawn by lot, not counted, so that it never comes back, also not with a database restored from a
+    backup. It changes in the transaction that changes the board (`web.boards.freshness`).
     """
 
     problem = models.CharField(max_length=64)

@@ -5,8 +5,10 @@ A board is about the problem's current version; who solved an older one is to so
 
 from __future__ import annotations
 
-from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import Rank
+from collections.abc import Sequence
+from itertools import pairwise
+
+from django.db.models import F, Q, QuerySet
 
 from problems.spec import Problem
 from web.accounts.models import User
@@ -15,19 +17,33 @@ from web.hardware import HardwareKind
 
 
 def board(problem: Problem, kind: HardwareKind) -> QuerySet[Standing]:
-    """Every standing with its `rank`, best first; those that tie share a rank.
-
-    The rank is counted over the whole queryset: narrow it and the ranks change. Use `own_rank` for
-    one user's.
-    """
+    """Every standing, best first."""
     order = [F("score").desc()] if kind.measures_time else [F("achieved_at").asc()]
     return (
         _current(problem)
         .filter(hardware=kind.name)
         .select_related("user")
-        .annotate(rank=Window(Rank(), order_by=order))
         .order_by(*order, "achieved_at", "pk")
     )
+
+
+def ranks(standings: Sequence[Standing], before: int, kind: HardwareKind) -> list[int]:
+    """The ranks of successive standings of a board that has `before` better or equal ones above them.
+
+    Those that tie share a rank. One query, whatever the size of the board.
+    """
+    if not standings:
+        return []
+    counted = [own_rank(standings[0], kind)]
+    for place, (above, below) in enumerate(pairwise(standings), start=before + 2):
+        counted.append(counted[-1] if _tied(above, below, kind) else place)
+    return counted
+
+
+def _tied(one: Standing, other: Standing, kind: HardwareKind) -> bool:
+    if kind.measures_time:
+        return one.score == other.score
+    return one.achieved_at == other.achieved_at
 
 
 def own_standings(problem: Problem, user: User) -> list[Standing]:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from problems.spec import Problem
-from web.boards.models import Standing
-from web.boards.queries import board, own_rank, own_standings
+from web.boards.drawing import PAGE_SIZE, BoardKey, Row, draw, rows, size
+from web.boards.freshness import version_of
+from web.boards.queries import own_rank, own_standings
+from web.boards.shelf import Shelf
 from web.catalogue.routing import problem_view
-from web.hardware import HardwareKind, all_hardware
+from web.hardware import HardwareKind, all_hardware, get_kind
 
-PAGE_SIZE = 50
-
-
-@dataclass(frozen=True)
-class Row:
-    """A standing on the board. `cells` has the timing of each benchmark column, or None."""
-
-    rank: int
-    standing: Standing
-    is_own: bool
-    cells: tuple[dict[str, Any] | None, ...]
+_LONGEST_ADDRESS = 200
 
 
 @require_safe
@@ -39,25 +36,70 @@ def leaderboard(request: HttpRequest, problem: Problem) -> HttpResponse:
     `own_on_page` (whether `rows` has it).
     """
     kind = _chosen_kind(request.GET.get("hardware", ""))
-    benchmarks = problem.benchmarks.get(kind.name, ()) if kind.measures_time else ()
-    names = [benchmark.name for benchmark in benchmarks]
-    page = Paginator(board(problem, kind), PAGE_SIZE).get_page(request.GET.get("page"))
-    own = _own_row(request, problem, kind, names)
-    rows = [
-        _row(standing, standing.rank, names, is_own=standing.user_id == request.user.pk)  # type: ignore[attr-defined]
-        for standing in page
-    ]
-    context = {
+    version = version_of(problem.slug, kind.name)
+    key = BoardKey(problem.slug, problem.version, kind.name, version)
+    if version is None or not _is_anybody(request):
+        response = render(request, "boards/leaderboard.html", _context(request, problem, key))
+        patch_vary_headers(response, ["Cookie"])
+        return response
+    return _for_anybody(request, problem, key)
+
+
+def _is_anybody(request: HttpRequest) -> bool:
+    """Somebody of whom nothing is known, so that the page is the same as for everybody like them."""
+    personal = {settings.SESSION_COOKIE_NAME, CookieStorage.cookie_name}
+    return not personal & request.COOKIES.keys() and (
+        len(request.get_full_path()) <= _LONGEST_ADDRESS
+    )
+
+
+def _for_anybody(request: HttpRequest, problem: Problem, key: BoardKey) -> HttpResponse:
+    """The page as it was drawn for the first who asked for it, as long as the board stays as it is."""
+
+    def drawn() -> tuple[bytes, str]:
+        page = render(request, "boards/leaderboard.html", _context(request, problem, key)).content
+        return page, quote_etag(hashlib.sha256(page).hexdigest())
+
+    page, tag = _shelf.get((key, request.get_full_path()), drawn)
+    response = HttpResponse(page)
+    response["Cache-Control"] = "no-cache"  # to be asked for each time; often nothing is sent then
+    response["ETag"] = tag
+    patch_vary_headers(response, ["Cookie"])
+    return get_conditional_response(request, etag=tag, response=response) or response
+
+
+_shelf: Shelf[tuple[BoardKey, str], tuple[bytes, str]] = Shelf(256)
+
+
+def _context(request: HttpRequest, problem: Problem, key: BoardKey) -> dict[str, Any]:
+    kind = get_kind(key.hardware)
+    page = Paginator(range(size(key)), PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = rows(key, page.number)
+    own = _own_row(request, problem, kind, shown)
+    return {
         "problem": problem,
         "kind": kind,
         "kinds": all_hardware(),
-        "benchmarks": benchmarks,
-        "rows": rows,
+        "benchmarks": problem.benchmarks.get(kind.name, ()) if kind.measures_time else (),
+        "rows": [own if own and row.standing.pk == own.standing.pk else row for row in shown],
         "page": page,
         "own": own,
-        "own_on_page": any(row.is_own for row in rows),
+        "own_on_page": own is not None and any(r.standing.pk == own.standing.pk for r in shown),
     }
-    return render(request, "boards/leaderboard.html", context)
+
+
+def _own_row(
+    request: HttpRequest, problem: Problem, kind: HardwareKind, shown: Sequence[Row]
+) -> Row | None:
+    if not request.user.is_authenticated:
+        return None
+    for row in shown:
+        if row.standing.user_id == request.user.pk:
+            return draw(row.rank, row.standing, is_own=True)
+    for standing in own_standings(problem, request.user):
+        if standing.hardware == kind.name:
+            return draw(own_rank(standing, kind), standing, is_own=True)
+    return None
 
 
 def _chosen_kind(name: str) -> HardwareKind:
@@ -68,19 +110,3 @@ def _chosen_kind(name: str) -> HardwareKind:
         if kind.name == name:
             return kind
     raise Http404("This site has no such hardware.")
-
-
-def _own_row(
-    request: HttpRequest, problem: Problem, kind: HardwareKind, names: list[str]
-) -> Row | None:
-    if not request.user.is_authenticated:
-        return None
-    for standing in own_standings(problem, request.user):
-        if standing.hardware == kind.name:
-            return _row(standing, own_rank(standing, kind), names, is_own=True)
-    return None
-
-
-def _row(standing: Standing, rank: int, names: list[str], *, is_own: bool) -> Row:
-    timings = {timing["name"]: timing for timing in standing.timings}
-    return Row(rank, standing, is_own, tuple(timings.get(name) for name in names))

@@ -110,7 +110,7 @@ def _histogram(
     metric = HistogramMetricFamily(f"backpass_{name}", text, labels=labels)
     for series, alone in by_series.items():
         total, buckets = 0.0, []
-        for bound in (*(f"{b:g}" for b in BUCKETS), "+Inf"):
+        for bound in (*map(str, BUCKETS), "+Inf"):
             total += alone.get(bound, 0.0)
             buckets.append((bound, total))
         metric.add_metric(list(series), buckets, sum_value=alone.get(SUM, 0.0))

@@ -16,7 +16,23 @@ from web.observability.models import Tally
 
 SUM = "sum"
 # Seconds. From what a warm judge needs for a case to the longest that a job may take.
-BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
+BUCKETS = (
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    20.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    1800.0,
+    3600.0,
+)
 
 
 def count(name: str, by: float = 1.0, **labels: str) -> None:
@@ -30,7 +46,7 @@ def observe(name: str, seconds: float, **labels: str) -> None:
     Stored are the sum and how many fell into each bucket alone; reading adds them up.
     """
     seconds = max(0.0, seconds)
-    bucket = next((f"{b:g}" for b in BUCKETS if seconds <= b), "+Inf")
+    bucket = next((str(b) for b in BUCKETS if seconds <= b), "+Inf")
     count(name, **labels, le=bucket)
     count(name, by=seconds, **labels, le=SUM)
 
