@@ -25,15 +25,22 @@ from sandbox.spec import Limits, Sandbox
 JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
 # A session that waited longer than this is replaced: its wall clock runs while it waits.
 LONGEST_WAIT = 900.0
-_ROOT = Path(__file__).parents[1]
+_PROBLEMS = Path(__file__).parents[1] / "problems"
+# Loaded from its folder, since not every sandbox lets a job list the folder above.
+_BASELINE = """\
+import importlib.util
+import sys
+
+found = importlib.util.spec_from_file_location("problems", {folder!r} + "/__init__.py")
+sys.modules["problems"] = importlib.util.module_from_spec(found)
+found.loader.exec_module(sys.modules["problems"])
+backward = sys.modules["problems"].get_problem({slug!r}).baseline
+"""
 
 
 def baseline_source(problem: Problem) -> str:
     """The file by which a baseline session runs the plain PyTorch backward of `problem`."""
-    return (
-        f"import sys\n\nsys.path.insert(0, {str(_ROOT)!r})\nfrom problems import get_problem\n\n"
-        f"backward = get_problem({problem.slug!r}).baseline\n"
-    )
+    return _BASELINE.format(folder=str(_PROBLEMS), slug=problem.slug)
 
 
 class Sessions(Protocol):
@@ -87,7 +94,7 @@ class _Kind:
 
 
 def _start(sandbox: Sandbox, kind: _Kind, limits: Limits) -> Session:
-    trees = (_ROOT / "problems",) if kind.baseline else ()
+    trees = (_PROBLEMS,) if kind.baseline else ()
     return Session(sandbox, kind.hardware, limits=limits, trees=trees)
 
 

@@ -94,7 +94,10 @@ class DiskMeter:
         return total
 
     def _listed(self) -> int:
-        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return 0  # the job is over and its folder gone
         try:
             return self._below(descriptor, 0)
         finally:
