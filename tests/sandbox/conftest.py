@@ -1,3 +1,3 @@
-from tests.sandbox.support import nothing_is_left, sandbox
+from tests.sandbox.support import contained, docker_settings, nothing_is_left, sandbox
 
-__all__ = ["nothing_is_left", "sandbox"]
+__all__ = ["contained", "docker_settings", "nothing_is_left", "sandbox"]

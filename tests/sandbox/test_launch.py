@@ -16,7 +16,7 @@ import pytest
 
 from sandbox.process import LocalRunning
 from sandbox.spec import Sandbox
-from tests.sandbox.support import PYTHON, REAL, python_job
+from tests.sandbox.support import PYTHON, REAL, as_nobody, python_for_everybody, python_job
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
@@ -83,22 +83,6 @@ def test_when_a_process_in_between_is_killed_the_job_dies(
     tree = tree_of(judge)
     tree[position].kill()
     assert all_gone(tree[1:])
-
-
-def python_for_everybody() -> str:
-    """A Python that a user without privileges may execute."""
-    for candidate in ("/usr/bin/python3", "/usr/local/bin/python3", PYTHON):
-        check = "import sys; sys.exit(sys.version_info < (3, 11))"
-        command = [*as_nobody(), candidate, "-c", check]
-        if Path(candidate).exists() and subprocess.run(command, check=False).returncode == 0:
-            return candidate
-    raise AssertionError("no Python from 3.11 on that an ordinary user may execute")
-
-
-def as_nobody() -> list[str]:
-    if os.geteuid() != 0:
-        return []
-    return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
 @pytest.mark.parametrize("name", sorted(REAL))
