@@ -50,6 +50,8 @@ _KEPT = {
     "/sys/devices/system": {"cpu"},
 }
 _STAGED = ("freezer.py", "docker_first.py")
+_PASSWD = f"root:x:0:0::/:/bin/false\njob:x:{NOBODY}:{NOBODY}::/tmp:/bin/false\n".encode()
+_GROUP = f"root:x:0:\njob:x:{NOBODY}:\n".encode()
 _OWN_FILES = ("/etc/passwd", "/etc/group")
 # The engine writes these from the machine's own; a job gets empty ones, in /etc of no network.
 _EMPTY_FILES = ("/etc/hosts", "/etc/resolv.conf")
@@ -87,6 +89,7 @@ def files_and_binds(job: Job, settings: Settings) -> tuple[dict[str, bytes], lis
     here = Path(__file__).parent
     files = {f"{STAGE}/sandbox/{name}": (here / name).read_bytes() for name in _STAGED}
     files |= {target: contents[int(what)][1] for kind, what, target in steps if kind == "data"}
+    files |= {"/etc/passwd": _PASSWD, "/etc/group": _GROUP}
     files |= dict.fromkeys(_EMPTY_FILES, b"") | {"/etc/hostname": f"{HOSTNAME}\n".encode()}
     return files, [
         (str(what), target) for kind, what, target in steps if _bound(kind, target, settings)

@@ -38,13 +38,15 @@ def answers(address: str | None) -> bool:
         client.close()
 
 
-def processes() -> set[int]:
-    """The engines of this test session with all that they started."""
-    found = set(OURS)
-    for pid in OURS:
+def children() -> frozenset[int]:
+    """All processes below this one but the engines of the test session, which start others when they
+    like."""
+    mine = [child for child in psutil.Process().children() if child.pid not in OURS]
+    below: list[psutil.Process] = []
+    for child in mine:
         with suppress(psutil.NoSuchProcess):
-            found |= {child.pid for child in psutil.Process(pid).children(recursive=True)}
-    return found
+            below += child.children(recursive=True)
+    return frozenset(child.pid for child in mine + below)
 
 
 class PrivateEngine:
