@@ -4,6 +4,10 @@ import ctypes
 import errno
 import os
 
+# Where the job's files lie and where it may write: /job and /tmp, unless nothing can be mounted there.
+JOB = os.environ.get("JOB", "/job")
+HOME = os.environ["HOME"]
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -5,14 +5,14 @@ Expected: out_of_memory or refused
 
 import os
 
-from attempts import check
+from attempts import HOME, check
 
 made = 0
 try:
     for folder in range(4000):
-        os.mkdir(f"/tmp/{folder}")
+        os.mkdir(f"{HOME}/{folder}")
         for name in range(1000):
-            os.close(os.open(f"/tmp/{folder}/{name}", os.O_CREAT))
+            os.close(os.open(f"{HOME}/{folder}/{name}", os.O_CREAT))
             made += 1
 except OSError:
     check(f"{made} files", made <= 65536)

@@ -2,6 +2,7 @@
 Stopped by: a root that holds only what was listed, a process namespace, an undumpable first process.
 """
 
+import contextlib
 import os
 
 from attempts import attempt, check
@@ -32,6 +33,11 @@ for path in (
     "/dev/mem",
     "/dev/zero",
     "/dev/tty",
+    *(
+        f"/proc/{os.environ[process]}/{name}"
+        for process in ("HOST_PID", "HOST_NEIGHBOUR")
+        for name in ("environ", "cmdline", "maps", "mem")
+    ),
 ):
     attempt(path, read(path))
 attempt("descriptors of process 1", lambda: os.listdir("/proc/1/fd"))
@@ -39,5 +45,7 @@ attempt("root of process 1", lambda: os.listdir("/proc/1/root"))
 attempt("homes", lambda: os.listdir("/home"))
 attempt("the judge's process", lambda: os.kill(int(os.environ["HOST_PID"]), 0))
 check("environment", "HOST_SECRET" not in os.environ)
-pids = [name for name in os.listdir("/proc") if name.isdigit()]
-check("other processes", len(pids) == 2)
+pids = []
+with contextlib.suppress(PermissionError):
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+check("other processes", len(pids) <= 2)

@@ -6,7 +6,7 @@ Stopped by: read-only mounts, an unprivileged user.
 import os
 import sys
 
-from attempts import attempt
+from attempts import HOME, JOB, attempt
 
 
 def write(path):
@@ -19,8 +19,8 @@ def write(path):
 
 for path in (
     "/new",
-    "/job/new",
-    "/job/program.py",
+    f"{JOB}/new",
+    f"{JOB}/program.py",
     "/etc/passwd",
     "/etc/new",
     "/usr/new",
@@ -36,8 +36,11 @@ for path in (
     "/sys/devices/system/cpu/cpu0/online",
 ):
     attempt(path, write(path))
-attempt("rename /job", lambda: os.rename("/job", "/tmp/job"))
-attempt("remove own program", lambda: os.remove("/job/program.py"))
-attempt("make it writable", lambda: os.chmod("/job/program.py", 0o777))
+attempt("rename /job", lambda: os.rename(JOB, f"{HOME}/job"))
+attempt("remove own program", lambda: os.remove(f"{JOB}/program.py"))
+attempt("make it writable", lambda: os.chmod(f"{JOB}/program.py", 0o777))
+attempt("cut it short", lambda: os.truncate(f"{JOB}/program.py", 0))
+attempt("empty it by reading", lambda: os.open(f"{JOB}/program.py", os.O_RDONLY | os.O_TRUNC))
+attempt("write to it under another name", lambda: os.link(f"{JOB}/program.py", f"{HOME}/link"))
 attempt("change a time stamp", lambda: os.utime(os.__file__))
 attempt("link into the root", lambda: os.symlink("/tmp", "/link"))
