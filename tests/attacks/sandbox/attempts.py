@@ -7,6 +7,9 @@ import os
 # Where the job's files lie and where it may write: /job and /tmp, unless nothing can be mounted there.
 JOB = os.environ.get("JOB", "/job")
 HOME = os.environ["HOME"]
+# Most processes or threads that a job can have. Where nothing can be mounted the kernel counts those of
+# the user outside the sandbox too, so that each that ends there makes room for one more.
+MOST = int(os.environ["PROCESSES"]) + (50 if "JOB" in os.environ else 2)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
