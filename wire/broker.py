@@ -15,7 +15,12 @@ from wire.files import SCHEME
 # The longest a job may run before Celery kills the worker's process; everything inside is shorter.
 SOFT_TIME_LIMIT = 560
 HARD_TIME_LIMIT = 600
+# Redis gives a message to another worker when nobody acknowledged it for so long. Shorter than a job
+# would have two runners judge the same one.
 VISIBILITY_TIMEOUT = 2 * HARD_TIME_LIMIT
+# How long a Redis that took the connection may be silent: one that is frozen or cut off must look like
+# one that is away. Longer than the second for which workers wait for messages.
+ANSWER_SECONDS = 5
 
 
 def data_directory() -> Path:
@@ -35,7 +40,12 @@ def celery_settings() -> dict[str, Any]:
         "task_soft_time_limit": SOFT_TIME_LIMIT,
         "task_time_limit": HARD_TIME_LIMIT,
         "task_track_started": False,
+        # A broker may be away for long; a worker that gave up on it would have to be started by hand.
+        "broker_connection_retry": True,
         "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        # A job goes on while the broker is away: only its verdict needs one, and waits for it.
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
         "worker_send_task_events": False,
         "worker_enable_remote_control": False,
         "enable_utc": True,
@@ -47,7 +57,12 @@ def celery_settings() -> dict[str, Any]:
 def _redis(url: str) -> dict[str, Any]:
     return {
         "broker_url": url,
-        "broker_transport_options": {"visibility_timeout": VISIBILITY_TIMEOUT},
+        "broker_transport_options": {
+            "visibility_timeout": VISIBILITY_TIMEOUT,
+            "socket_timeout": ANSWER_SECONDS,
+            "socket_connect_timeout": ANSWER_SECONDS,
+            "socket_keepalive": True,
+        },
     }
 
 

@@ -16,10 +16,6 @@ RESULTS_QUEUE = "results"
 
 Mode = Literal["run", "submit"]
 
-# A runner says that it lives this often, and loses its attempt when it has not for the lease.
-BEAT_SECONDS = 5
-LEASE_SECONDS = 30
-
 
 def judge_queue(hardware: str) -> str:
     """The queue on which runners of that hardware listen."""
@@ -56,6 +52,7 @@ class EventKind(StrEnum):
     STARTED = "started"  # data: {"runner": name}
     PROGRESS = "progress"  # data: ProgressData
     BEAT = "beat"  # data: {}
+    RETURNED = "returned"  # data: {}; the job came a second time and was not judged
     VERDICT = "verdict"  # data: Report.to_json()
 
 

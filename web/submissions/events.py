@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import logging
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
+from web.observability.judging import enter_phase
+from web.submissions.dispatch import send_next
 from web.submissions.lifecycle import finish, give_up_attempt, lease_from, mark_running
 from web.submissions.models import Attempt, Submission
 from web.submissions.reports import BadReport, read_report
 from wire.messages import BadMessage, Event, EventKind, Phase
+from wire.pace import PATIENCE_SECONDS
 
 logger = logging.getLogger(__name__)
 
 _MAX_SEQ = 2**63 - 1
 _MAX_COUNT = 100_000
+# A job that was sent just now did not come back just now: the news is of an earlier sending.
+_RETURN_PAUSE = timedelta(seconds=PATIENCE_SECONDS) / 4
 
 
 def record_event(raw: Any) -> bool:
@@ -38,13 +45,20 @@ def record_event(raw: Any) -> bool:
         if attempt is None or not 0 <= event.seq <= _MAX_SEQ:
             logger.info("dropped %s of attempt %s: not active", event.kind, attempt_id)
             return False
-        if event.kind is EventKind.VERDICT:
-            _enter_verdict(attempt, event.data)
-            return True
-        if event.seq <= attempt.last_seq:
-            return False
-        _enter_sign_of_life(attempt, event, timezone.now())
+        with bound_contextvars(submission=str(attempt.submission_id), attempt=str(attempt_id)):
+            return _enter(attempt, event)
+
+
+def _enter(attempt: Attempt, event: Event) -> bool:
+    if event.kind is EventKind.VERDICT:
+        _enter_verdict(attempt, event.data)
         return True
+    if event.kind is EventKind.RETURNED:
+        return _enter_return(attempt, timezone.now())
+    if event.seq <= attempt.last_seq:
+        return False
+    _enter_sign_of_life(attempt, event, timezone.now())
+    return True
 
 
 def _active_attempt(attempt_id: uuid.UUID) -> Attempt | None:
@@ -63,13 +77,14 @@ def _active_attempt(attempt_id: uuid.UUID) -> Attempt | None:
 def _enter_sign_of_life(attempt: Attempt, event: Event, now: datetime) -> None:
     if attempt.state == Attempt.State.SENT:
         mark_running(attempt, _runner_name(event), now)
+        logger.info("a runner began: %s", attempt.runner)
     elif event.kind is EventKind.STARTED:
         attempt.runner = _runner_name(event)
     attempt.last_seq = event.seq
     attempt.lease_until = lease_from(attempt, now)
-    attempt.save()
     if event.kind is EventKind.PROGRESS:
-        _enter_progress(attempt.submission, event.data)
+        _enter_progress(attempt, event.data, now)
+    attempt.save()
 
 
 def _runner_name(event: Event) -> str:
@@ -77,7 +92,21 @@ def _runner_name(event: Event) -> str:
     return name.replace("\0", "")[:200] if isinstance(name, str) else ""
 
 
-def _enter_progress(submission: Submission, data: dict[str, Any]) -> None:
+def _enter_return(attempt: Attempt, now: datetime) -> bool:
+    """A job came to a runner for a second time: whoever had it first is gone, or still at work on it.
+
+    If nobody has begun it, it takes its place in line again; else the lease decides.
+    """
+    sent = attempt.dispatched_at
+    if attempt.state != Attempt.State.SENT or sent is None or sent > now - _RETURN_PAUSE:
+        return False
+    attempt.dispatched_at = None
+    attempt.save(update_fields=["dispatched_at"])
+    transaction.on_commit(partial(send_next, attempt.submission.hardware), robust=True)
+    return True
+
+
+def _enter_progress(attempt: Attempt, data: dict[str, Any], now: datetime) -> None:
     phase, done, total = data.get("phase"), data.get("done"), data.get("total")
     if phase not in list(Phase) or type(done) is not int or type(total) is not int:
         logger.warning("dropped a progress that makes no sense: %.200r", data)
@@ -85,6 +114,8 @@ def _enter_progress(submission: Submission, data: dict[str, Any]) -> None:
     if not 0 <= done <= total <= _MAX_COUNT:
         logger.warning("dropped a progress that counts wrongly: %.200r", data)
         return
+    enter_phase(attempt, str(phase), now)
+    submission = attempt.submission
     if submission.is_done:  # a rejudge: what is shown stays the verdict that stands
         return
     submission.phase = str(phase)

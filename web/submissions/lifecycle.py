@@ -8,12 +8,15 @@ from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
 from web.boards.services import update_standing
+from web.observability.judging import attempt_began, attempt_lost, leave_phase, verdict_came
 from web.submissions.dispatch import send_next
-from web.submissions.models import MAX_ATTEMPTS, Attempt, Submission
+from web.submissions.models import MAX_ATTEMPTS, Attempt, Rejudge, Submission
+from web.submissions.replacement import end_rejudge
 from wire.broker import HARD_TIME_LIMIT
-from wire.messages import LEASE_SECONDS
+from wire.pace import LEASE_SECONDS
 from wire.verdict import Report, Verdict
 
 logger = logging.getLogger(__name__)
@@ -22,9 +25,9 @@ logger = logging.getLogger(__name__)
 LONGEST_RUN = timedelta(seconds=HARD_TIME_LIMIT + 2 * LEASE_SECONDS)
 
 
-def start_attempt(submission: Submission, number: int) -> Attempt:
+def start_attempt(submission: Submission, number: int, rejudge: Rejudge | None = None) -> Attempt:
     """Make the next attempt, whose job is sent when its turn comes: after the commit at the earliest."""
-    attempt = Attempt.objects.create(submission=submission, number=number)
+    attempt = Attempt.objects.create(submission=submission, number=number, rejudge=rejudge)
     transaction.on_commit(partial(send_next, submission.hardware), robust=True)
     return attempt
 
@@ -34,6 +37,7 @@ def mark_running(attempt: Attempt, runner: str, now: datetime) -> None:
     attempt.state = Attempt.State.RUNNING
     attempt.runner = runner
     attempt.started_at = now
+    attempt_began(attempt, now)
     submission = attempt.submission
     if submission.state == Submission.State.QUEUED:
         submission.state = Submission.State.RUNNING
@@ -47,10 +51,14 @@ def lease_from(attempt: Attempt, now: datetime) -> datetime:
 
 
 def finish(submission: Submission, attempt: Attempt, report: Report) -> None:
-    """Give the submission its one verdict and bring the board up to date."""
+    """Give the submission its verdict and bring the board up to date."""
     now = timezone.now()
     _close(attempt, Attempt.State.DONE)
+    verdict_came(attempt, report)
     transaction.on_commit(partial(send_next, submission.hardware), robust=True)
+    if attempt.rejudge is not None:
+        end_rejudge(submission, attempt.rejudge, report)
+        return
     submission.state = Submission.State.DONE
     submission.verdict = report.verdict
     submission.headline = report.headline
@@ -59,26 +67,30 @@ def finish(submission: Submission, attempt: Attempt, report: Report) -> None:
     submission.finished_at = now
     submission.save()
     update_standing(submission, report)
-    logger.info("submission %s: %s", submission.pk, report.verdict)
+    logger.info("verdict: %s", report.verdict)
 
 
 def give_up_attempt(submission: Submission, attempt: Attempt, reason: str) -> None:
     """The attempt will bring no verdict: try again, or say so when every attempt is spent."""
-    logger.warning("attempt %s of submission %s: %s", attempt.number, submission.pk, reason)
+    with bound_contextvars(submission=str(submission.pk), attempt=str(attempt.pk)):
+        logger.warning("attempt %s is given up: %s", attempt.number, reason)
+    attempt_lost(attempt)
     if attempt.number >= MAX_ATTEMPTS:
         finish(submission, attempt, _failure(submission, reason))
         return
     _close(attempt, Attempt.State.LOST)
-    submission.state = Submission.State.QUEUED
-    submission.phase = ""
-    submission.phase_done = submission.phase_total = 0
-    submission.save()
-    start_attempt(submission, attempt.number + 1)
+    if attempt.rejudge is None:
+        submission.state = Submission.State.QUEUED
+        submission.phase = ""
+        submission.phase_done = submission.phase_total = 0
+        submission.save()
+    start_attempt(submission, attempt.number + 1, attempt.rejudge)
 
 
 def _close(attempt: Attempt, state: Attempt.State) -> None:
     attempt.state = state
     attempt.lease_until = None
+    leave_phase(attempt, timezone.now())
     attempt.save()
 
 
@@ -93,4 +105,5 @@ def _failure(submission: Submission, reason: str) -> Report:
         language=submission.language,
         mode=submission.mode,
         not_ranked_because="the judge failed",
+        failure="lost",
     )

@@ -24,7 +24,7 @@ from web.boards.models import Standing
 from web.submissions.events import record_event
 from web.submissions.lifecycle import LONGEST_RUN
 from web.submissions.models import Attempt, Submission
-from wire.messages import LEASE_SECONDS
+from wire.pace import LEASE_SECONDS
 from wire.verdict import Verdict
 
 
@@ -190,6 +190,35 @@ def test_a_lost_attempt_is_not_listened_to(submission: Submission, attempt: Atte
     before = everything()
     for raw in (late, event(attempt, "started", 3), event(attempt, "beat", 4)):
         assert not record_event(raw)
+    assert everything() == before
+
+
+def sent(attempt: Attempt, **since: float) -> Attempt:
+    """The attempt, its job sent some time ago."""
+    before = timezone.now() - timedelta(**since)
+    Attempt.objects.filter(pk=attempt.pk).update(dispatched_at=before, dispatches=1)
+    return attempt
+
+
+def test_a_job_that_came_back_to_a_runner_before_anybody_began_it_is_sent_anew_once(
+    attempt: Attempt,
+    commits: Callable[[], Any],
+    sent_jobs: Callable[[], list[dict[str, Any]]],
+) -> None:
+    sent(attempt, minutes=1)
+    for _ in range(2):
+        with commits():
+            record_event(event(attempt, "returned", 0))
+    assert [job["attempt"] for job in sent_jobs()] == [str(attempt.pk)]
+
+
+def test_a_job_that_came_back_while_somebody_is_at_work_on_it_changes_nothing(
+    attempt: Attempt,
+) -> None:
+    sent(attempt, minutes=1)
+    record_event(event(attempt, "started", 5))
+    before = everything()
+    assert not record_event(event(attempt, "returned", 9))
     assert everything() == before
 
 

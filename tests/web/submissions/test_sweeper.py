@@ -13,8 +13,9 @@ from tests.web.samples import active_attempt, event, make_submission, verdict_ev
 from web.accounts.models import User
 from web.submissions.dispatch import dispatch
 from web.submissions.events import record_event
+from web.submissions.lifecycle import LONGEST_RUN
 from web.submissions.models import Attempt, Submission
-from web.submissions.sweeper import patience, sweep
+from web.submissions.sweeper import MAX_DISPATCHES, patience, sweep
 
 Jobs = Callable[[], list[dict[str, Any]]]
 
@@ -99,17 +100,11 @@ def test_sweeping_twice_loses_an_attempt_once(submission: Submission) -> None:
 
 
 @pytest.mark.usefixtures("submission")
-def test_a_job_that_never_left_is_sent(sent_jobs: Jobs) -> None:
-    Attempt.objects.update(created_at=ago(seconds=6))
+def test_a_job_that_never_left_is_sent_once(sent_jobs: Jobs) -> None:
+    sweep()
     sweep()
     assert len(sent_jobs()) == 1
     assert Attempt.objects.get().dispatches == 1
-
-
-@pytest.mark.usefixtures("submission")
-def test_a_job_just_made_is_left_to_the_request_that_made_it(sent_jobs: Jobs) -> None:
-    sweep()
-    assert sent_jobs() == []
 
 
 def send(submission: Submission, **since: float) -> Attempt:
@@ -150,14 +145,58 @@ def test_a_job_a_runner_may_just_have_taken_is_waited_for(
     assert sent_jobs() == []
 
 
-def test_a_runner_busy_with_another_job_may_hold_this_one(
+def test_a_job_gone_from_the_queue_is_sent_again_though_a_runner_is_busy_with_another(
     submission: Submission, bob: User, sent_jobs: Jobs
 ) -> None:
-    send(submission, seconds=60)
+    attempt = send(submission, seconds=60)
     run(make_submission(bob))
     sent_jobs()
     sweep()
-    assert sent_jobs() == []
+    assert [job["attempt"] for job in sent_jobs()] == [str(attempt.pk)]
+
+
+def test_of_several_jobs_as_many_as_lie_in_the_queue_are_left_the_youngest(
+    alice: User, sent_jobs: Jobs
+) -> None:
+    oldest, *others = [send(make_submission(alice), seconds=60 - n) for n in range(3)]
+    sent_jobs()
+    for attempt in others:
+        dispatch(attempt)
+        Attempt.objects.filter(pk=attempt.pk).update(dispatched_at=ago(seconds=59), dispatches=1)
+    sweep()
+    assert [job["attempt"] for job in sent_jobs()][2:] == [str(oldest.pk)]
+
+
+def test_a_job_that_vanishes_again_and_again_ends_in_a_judge_failure_that_says_so(
+    submission: Submission, sent_jobs: Jobs
+) -> None:
+    for _ in range(3):
+        send(submission, hours=2)
+        Attempt.objects.filter(state="sent").update(dispatches=MAX_DISPATCHES)
+        sent_jobs()
+        sweep()
+    submission.refresh_from_db()
+    assert submission.verdict == "judge_failure"
+    assert "no runner began it" in submission.headline
+
+
+def test_after_a_pause_every_lease_begins_anew(submission: Submission) -> None:
+    fall_silent(submission)
+    sweep(after_pause=True)
+    attempt = active_attempt(submission)
+    assert (attempt.number, attempt.state) == (1, "running")
+    assert attempt.lease_until is not None
+    assert attempt.lease_until > timezone.now()
+    Attempt.objects.update(lease_until=ago(seconds=1))
+    sweep()
+    assert active_attempt(submission).number == 2
+
+
+def test_no_pause_makes_a_lease_longer_than_the_longest_run(submission: Submission) -> None:
+    fall_silent(submission)
+    Attempt.objects.update(started_at=timezone.now() - LONGEST_RUN)
+    sweep(after_pause=True)
+    assert active_attempt(submission).number == 2
 
 
 def test_runners_of_other_hardware_do_not_matter(
@@ -217,5 +256,5 @@ def _refuse(*_args: Any, **_options: Any) -> None:
 @pytest.mark.usefixtures("submission")
 def test_finished_submissions_cost_the_sweeper_nothing(django_assert_num_queries: Any) -> None:
     record_event(verdict_event(Submission.objects.get()))
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         sweep()
