@@ -164,9 +164,10 @@ def request(
 
 
 def _read_only(source: str, target: str) -> Mount:
-    mount = Mount(target=target, source=source, type="bind", read_only=True, propagation="rprivate")
+    # Without a propagation of its own: the engine refuses the private one for what lies in its volumes.
+    mount = Mount(target=target, source=source, type="bind", read_only=True)
     # What is mounted below it would be bound writable.
-    mount["BindOptions"]["NonRecursive"] = True
+    mount["BindOptions"] = {"NonRecursive": True}
     return mount
 
 

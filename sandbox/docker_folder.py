@@ -33,7 +33,9 @@ class Folder:
 
     def job(self) -> Path:
         """A new folder for one job."""
-        return Path(tempfile.mkdtemp(prefix="job-", dir=self.path))
+        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self.path))
+        (folder / "job").mkdir()  # shown to the job, even one that brings no files
+        return folder
 
     def forget(self, job: Path) -> None:
         """Delete a job's folder."""
