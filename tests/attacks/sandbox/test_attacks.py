@@ -106,6 +106,9 @@ def held(outcome: Outcome, expected: str) -> bool:
         return outcome.ending.out_of_memory and outcome.ending.signal is not None
     if expected == "out_of_memory or refused":
         return outcome.ending.out_of_memory or held(outcome, "blocked")
+    if expected in ("silence", "forged"):  # that is harmless: the judge believes no words
+        said = {"silence": "", "forged": "forged\n"}[expected]
+        return (outcome.output, outcome.ending.exit_code) == (said, 0)
     if expected.startswith("exit "):
         return outcome.ending.exit_code == int(expected.removeprefix("exit "))
     lines = outcome.output.splitlines()
@@ -123,6 +126,13 @@ def test_an_attack_fails_and_the_next_honest_job_runs(sandbox: Sandbox, program:
     )
     assert host.untouched()
     assert run(sandbox, python_job("print('honest')")).output == "honest\n"
+
+
+def test_nothing_that_one_job_leaves_reaches_the_next(sandbox: Sandbox, host: Host):
+    program = HERE / "programs" / "next_job.py"
+    for _ in range(2):
+        outcome = run(sandbox, attack_job(program, host))
+        assert held(outcome, "blocked"), (outcome.output, outcome.printed, outcome.ending)
 
 
 def test_printing_without_end_costs_the_judge_no_memory(sandbox: Sandbox, host: Host):
