@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-import socket
 import threading
 import time
 from functools import cache
@@ -21,14 +20,16 @@ from celery.signals import worker_init, worker_process_init, worker_process_shut
 from kombu.exceptions import OperationalError
 
 from problems import Language, get_problem
+from runner.announce import Announcer
+from runner.failures import HarnessBroken
 from runner.hardware import HARDWARE, get_hardware
 from runner.judge import Request, judge
 from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
 from sandbox.spec import Sandbox, SandboxUnavailable
 from wire.broker import celery_settings
+from wire.logs import follow_celery
 from wire.messages import (
-    BEAT_SECONDS,
     EVENT_TASK,
     JUDGE_TASK,
     RESULTS_QUEUE,
@@ -37,12 +38,14 @@ from wire.messages import (
     JobMessage,
     Phase,
 )
+from wire.pace import BEAT_SECONDS
 from wire.verdict import Report, Verdict
 
 log = logging.getLogger(__name__)
 app = Celery("runner")
 app.conf.update(celery_settings())
-app.conf.update(task_create_missing_queues=True, worker_hijack_root_logger=True)
+app.conf.update(task_create_missing_queues=True)
+follow_celery()
 
 VERDICT_ATTEMPTS = 8
 
@@ -67,6 +70,10 @@ def _warm_up(**_: object) -> None:
     warm_sessions()
 
 
+announcer = Announcer(app, lambda: warm_sessions().sandbox.name)
+announcer.follow_worker()
+
+
 @worker_process_shutdown.connect
 def _cool_down(**_: object) -> None:
     warm_sessions().__exit__(None, None, None)
@@ -86,7 +93,8 @@ class Reporter:
 
     def __init__(self, attempt: str) -> None:
         self._attempt = attempt
-        self._numbers = itertools.count()
+        # Numbers that also grow from one process to the next that judges the attempt.
+        self._numbers = itertools.count(time.time_ns() // 1000)
         self._lock = threading.Lock()
         self._over = threading.Event()
 
@@ -119,7 +127,7 @@ class Reporter:
         log.error("the verdict of %s is lost; the web will send the job again", self._attempt)
 
     def __enter__(self) -> Reporter:
-        self.send(EventKind.STARTED, {"runner": f"{socket.gethostname()}:{os.getpid()}"})
+        self.send(EventKind.STARTED, {"runner": announcer.process_name})
         threading.Thread(target=self._beat, daemon=True).start()
         return self
 
@@ -131,12 +139,24 @@ class Reporter:
             self.send(EventKind.BEAT)
 
 
-@app.task(name=JUDGE_TASK, acks_late=True, reject_on_worker_lost=False)
-def judge_submission(raw: dict[str, str]) -> None:
-    """Judge one job. A worker that dies over it is noticed by the web, which counts the attempts."""
+@app.task(name=JUDGE_TASK, bind=True, acks_late=True, reject_on_worker_lost=True)
+def judge_submission(task: Any, raw: dict[str, str]) -> None:
+    """Judge one job; of one that comes a second time only say so.
+
+    Its first runner died over it, or lost its broker and is still at work. The web knows which, and
+    counts the attempts, so that a job that kills its runners cannot do so for ever.
+    """
     job = JobMessage(**raw)  # type: ignore[arg-type]  # the web is ours; a wrong one fails loudly
-    with Reporter(job.attempt) as reporter:
-        reporter.verdict(_judged(job, reporter))
+    reporter = Reporter(job.attempt)
+    if task.request.delivery_info.get("redelivered"):
+        log.warning("attempt %s was begun before; the web decides", job.attempt)
+        reporter.send(EventKind.RETURNED)
+        return
+    log.info("judging begins: %s in %s on %s", job.problem, job.language, job.hardware)
+    with reporter:
+        report = _judged(job, reporter)
+        log.info("judged: %s", report.verdict)
+        reporter.verdict(report)
 
 
 def _judged(job: JobMessage, reporter: Reporter) -> Report:
@@ -151,11 +171,14 @@ def _judged(job: JobMessage, reporter: Reporter) -> Report:
         )
         return judge(request, warm_sessions(), reporter.progress)
     except SoftTimeLimitExceeded:
-        log.exception("judging %s took too long", job.attempt)
+        log.exception("judging took too long")
+        failure = "time limit"
         reason = "Judging took longer than a job may take."
     except Exception as error:
         # Whatever is wrong with the judge must end as a verdict that says so, not as silence.
-        log.exception("judging %s failed", job.attempt)
+        log.exception("judging failed")
+        broken = isinstance(error, (SandboxUnavailable, HarnessBroken))
+        failure = "sandbox" if broken else "judge"
         reason = f"The judge failed ({type(error).__name__}); this is not your kernel's fault."
     return Report(
         verdict=Verdict.JUDGE_FAILURE,
@@ -165,4 +188,5 @@ def _judged(job: JobMessage, reporter: Reporter) -> Report:
         hardware=job.hardware,
         language=job.language,
         mode=job.mode,
+        failure=failure,
     )

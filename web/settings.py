@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from web.secret_key import kept_secret_key
 from wire.broker import data_directory
+from wire.logs import configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_directory()
@@ -23,7 +24,6 @@ DATA_DIR = data_directory()
 env = environ.Env()
 PRODUCTION = env.bool("BACKPASS_PRODUCTION", default=False)
 DEBUG = env.bool("DEBUG", default=False)
-REDIS_URL = env.str("REDIS_URL", default="")
 
 if PRODUCTION:
     _missing = [
@@ -55,12 +55,14 @@ INSTALLED_APPS = [
     "web.submissions",
     "web.boards",
     "web.runners",
+    "web.limits.apps.LimitsConfig",
     "web.observability",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "web.observability.http.RequestLog",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -115,13 +117,14 @@ def _database() -> dict[str, Any]:
 
 DATABASES = {"default": _database()}
 
+# It counts attempts to log in. In the database, so that all processes count together, and that nobody
+# is kept out while the broker is away.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL,
-    }
-    if REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "cache",
+        "OPTIONS": {"MAX_ENTRIES": 50_000},
+    },
 }
 
 LANGUAGE_CODE = "en-gb"
@@ -165,6 +168,16 @@ LOGOUT_REDIRECT_URL = "catalogue"
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
+ACCOUNT_ADAPTER = "web.accounts.adapter.AccountAdapter"
+# How often an address (`ip`) or a name (`key`) may try. Everything that is answered with 429 counts by
+# the minute, which is what the page says to wait.
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "signup": "10/m/ip",
+    "reset_password": "10/m/ip,5/m/key",
+    "reset_password_from_key": "10/m/ip",
+}
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PRODUCTION else "http"
 ACCOUNT_SESSION_REMEMBER = True
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
@@ -192,7 +205,8 @@ CONTENT_SECURITY_POLICY = {
 }
 if PRODUCTION:
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    # Asked by machines next to the web server, without the proxy that has the certificate.
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=365 * 24 * 3600)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
@@ -206,11 +220,18 @@ if TRUSTED_PROXY_COUNT:
 
 # --- Judging
 BACKPASS_HARDWARE = env.list("BACKPASS_HARDWARE", default=["cpu", "interpreter"])
+# How many finished submissions may be judged once more at the same time, for each hardware.
+BACKPASS_REJUDGE_WINDOW = env.int("BACKPASS_REJUDGE_WINDOW", default=1)
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+# --- Fair use: how many submissions somebody may have on their way, and how many may be posted by a user,
+# without an account from one address, and from one address in all. "10/minute;100/hour"; empty: no limit.
+BACKPASS_MAX_UNFINISHED = env.int("BACKPASS_MAX_UNFINISHED", default=3)
+BACKPASS_LIMITS = {
+    "user": env.str("BACKPASS_LIMIT_USER", default="30/minute;600/hour"),
+    "visitor": env.str("BACKPASS_LIMIT_VISITOR", default="20/minute;200/hour"),
+    "address": env.str("BACKPASS_LIMIT_ADDRESS", default="120/minute;2400/hour"),
 }
+
+# --- For operators. Without a token `/metrics` does not exist.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+LOGGING = configuration()

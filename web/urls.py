@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("web.catalogue.urls")),
     path("", include("web.submissions.urls")),
     path("", include("web.boards.urls")),
+    path("", include("web.runners.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),

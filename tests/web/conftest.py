@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from kombu import Connection, Queue
 
@@ -25,7 +24,6 @@ PASSWORD = "correct-horse-battery"
 def _site(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.BACKPASS_HARDWARE = list(HARDWARE)
-    cache.clear()  # it counts attempts to log in
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,7 @@ from web.catalogue.pages import (
 )
 from web.catalogue.queries import Figures, figures, solved_by
 from web.catalogue.routing import problem_view
+from web.runners.absence import absences, fingerprint
 from web.submissions.owners import Owner, visible_submission
 
 LATEST = 5
@@ -89,13 +90,15 @@ def problem_page(
     `languages` (LanguageChoice, ...) and `starters` ({language: source}); `draft` (Draft), its
     `language` always set; `cases` (public Case, ...), `hidden_cases` (their number);
     `benchmarks` (BenchmarkRow, ...); `latest` (own Submission, newest first); `best` (own Standing,
-    one for each hardware); `idempotency_key` (for the form); `next_url` (to come back after login).
+    one for each hardware); `idempotency_key` (for the form); `next_url` (to come back after login);
+    `absent` (Absence, ...), `absent_seen` (its fingerprint).
     """
     text = problem.text
     languages = language_choices(problem)
     names = [choice.name for choice in languages]
     if draft.language not in names:
         draft = Draft(draft.source, names[0] if names else "", draft.message)
+    told = absences(languages)
     latest = Owner.of(request).submissions().filter(problem=problem.slug).defer("source", "report")
     context: dict[str, Any] = {
         "problem": problem,
@@ -111,6 +114,8 @@ def problem_page(
         "benchmarks": benchmark_rows(problem),
         "latest": latest[:LATEST],
         "best": own_standings(problem, request.user) if request.user.is_authenticated else [],
+        "absent": told,
+        "absent_seen": fingerprint(told),
         "idempotency_key": uuid.uuid4().hex,
         "next_url": reverse("problem", args=[problem.url_slug]),
     }

@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from structlog.contextvars import bind_contextvars
 
 from web.hardware import UnknownHardware, hardware_for
+from web.limits.rates import count_post, span
 from web.submissions.lifecycle import start_attempt
 from web.submissions.models import Submission
 from web.submissions.owners import Owner
 
+logger = logging.getLogger(__name__)
+
 MAX_SOURCE_BYTES = 64 * 1024
-MAX_UNFINISHED = 3
 MAX_KEY_LENGTH = 200
+# Seconds after which asking again makes sense to a program: nobody knows when one of its own ends.
+UNFINISHED_WAIT = 5
+
+_LIMITED = {
+    "user": "person",
+    "visitor": "address without an account, and more with one",
+    "address": "address",
+}
 
 
 class Refused(ValueError):
     """A submission that is not taken; the text says why and what to do."""
+
+
+class TooMany(Refused):
+    """A submission that is not taken now; `wait` says after how many seconds it may be."""
+
+    def __init__(self, message: str, wait: int) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 @dataclass(frozen=True)
@@ -36,15 +57,16 @@ class Posted:
     idempotency_key: str = ""
 
 
-def submit(owner: Owner, posted: Posted) -> Submission:
+def submit(owner: Owner, posted: Posted, network: str = "") -> Submission:
     """Store the submission and, after the commit, send it to be judged.
 
     The same key with the same content gives the submission that exists already: a retried request
-    makes no second one. An owner has at most MAX_UNFINISHED on their way, however many requests come
-    at once.
+    makes no second one, and is not counted. An owner has at most BACKPASS_MAX_UNFINISHED on their way,
+    however many requests come at once, and posts no more often than BACKPASS_LIMITS says; `network` is
+    where from (`web.limits.rates.client_network`).
 
     Raises:
-        Refused: with a message for the person who posted.
+        Refused: with a message for the person who posted; TooMany if waiting helps.
     """
     hardware = _checked(owner, posted)
     key = _effective_key(posted)
@@ -53,12 +75,7 @@ def submit(owner: Owner, posted: Posted) -> Submission:
         existing = owner.submissions().filter(idempotency_key=key).first() if key else None
         if existing:
             return existing
-        unfinished = owner.submissions().exclude(state=Submission.State.DONE).count()
-        if unfinished >= MAX_UNFINISHED:
-            raise Refused(
-                f"{unfinished} of your submissions are still being judged, which is as many as one "
-                "person may have on the way. Wait for one of them, then press the button again."
-            )
+        _check_fair_use(owner, network)
         submission = Submission.objects.create(
             problem=posted.problem,
             problem_version=posted.problem_version,
@@ -71,8 +88,28 @@ def submit(owner: Owner, posted: Posted) -> Submission:
             visitor=owner.visitor,
             idempotency_key=key,
         )
+        bind_contextvars(submission=str(submission.pk))
         start_attempt(submission, number=1)
+    logger.info("taken: %s in %s for %s", posted.problem, posted.language, hardware)
     return submission
+
+
+def _check_fair_use(owner: Owner, network: str) -> None:
+    """Raises TooMany, which also takes back what was counted: the transaction ends with it."""
+    unfinished = owner.submissions().exclude(state=Submission.State.DONE).count()
+    if unfinished >= settings.BACKPASS_MAX_UNFINISHED:
+        raise TooMany(
+            f"{unfinished} of your submissions are still being judged, which is as many as one "
+            "person may have on the way. Wait for one of them, then press the button again.",
+            wait=UNFINISHED_WAIT,
+        )
+    limit = count_post(user=owner.user.pk if owner.user else None, network=network)
+    if limit:
+        raise TooMany(
+            f"In {span(limit.seconds)} at most {limit.amount} submissions are taken from one "
+            f"{_LIMITED[limit.kind]}. Press the button again in {span(limit.wait)}.",
+            wait=limit.wait,
+        )
 
 
 def _checked(owner: Owner, posted: Posted) -> str:

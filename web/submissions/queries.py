@@ -35,6 +35,10 @@ class Progress:
     absent: bool = False
 
     @property
+    def is_last_place(self) -> bool:
+        return self.place == LAST_PLACE
+
+    @property
     def fingerprint(self) -> str:
         """Changes exactly when something that is shown does."""
         shown = (self.state, self.place, self.phase, self.done, self.total, int(self.absent))

@@ -10,13 +10,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import reswap, retarget
 
 from problems.registry import UnknownProblem, get_problem
 from problems.spec import Problem
 from web.catalogue.pages import language_choices
 from web.catalogue.routing import problem_view
 from web.catalogue.views import Draft, problem_page
-from web.submissions.intake import Posted, Refused
+from web.limits.rates import client_network
+from web.submissions.intake import Posted, Refused, TooMany
 from web.submissions.intake import submit as take_in
 from web.submissions.models import Submission
 from web.submissions.owners import Owner, visible_submission
@@ -32,9 +34,9 @@ def submit(request: HttpRequest, problem: Problem) -> HttpResponse:
 
     The key names one press of a button; the same key with the same content makes no second
     submission. To htmx: the status fragment, with a fresh key for the form's `#idempotency-key`
-    swapped in besides; refused: 422 and `submissions/_refused.html` with `message`. Without
-    JavaScript: a redirect to the submission's page; refused: 422 and the problem's page with the
-    source as posted.
+    swapped in besides. Without JavaScript: a redirect to the submission's page. Refused: 422, or 429
+    with Retry-After if waiting helps; to htmx `submissions/_refused.html` with `message`, for the
+    place beside the buttons; else the problem's page with the source as posted.
     """
     if request.method != "POST":
         return redirect("problem", slug=problem.url_slug)
@@ -47,19 +49,30 @@ def submit(request: HttpRequest, problem: Problem) -> HttpResponse:
         source=request.POST.get("source", "").replace("\r\n", "\n"),
         idempotency_key=request.POST.get("idempotency_key", ""),
     )
-    is_htmx = bool(getattr(request, "htmx", False))
     try:
-        submission = take_in(Owner.remembered(request), posted)
+        submission = take_in(Owner.remembered(request), posted, client_network(request))
     except Refused as refusal:
-        if is_htmx:
-            context = {"problem": problem, "message": str(refusal)}
-            return render(request, "submissions/_refused.html", context, status=422)
-        draft = Draft(posted.source, posted.language, str(refusal))
-        return problem_page(request, problem, draft, status=422)
-    if is_htmx:
+        return _refused(request, problem, posted, refusal)
+    if getattr(request, "htmx", False):
         context = {**status_context(submission), "idempotency_key": uuid.uuid4().hex}
         return render(request, "submissions/_posted.html", context)
     return redirect(submission)
+
+
+def _refused(
+    request: HttpRequest, problem: Problem, posted: Posted, refusal: Refused
+) -> HttpResponse:
+    status = 429 if isinstance(refusal, TooMany) else 422
+    if getattr(request, "htmx", False):
+        context = {"message": str(refusal)}
+        fragment = render(request, "submissions/_refused.html", context, status=status)
+        response = reswap(retarget(fragment, "#refusal"), "outerHTML")
+    else:
+        draft = Draft(posted.source, posted.language, str(refusal))
+        response = problem_page(request, problem, draft, status=status)
+    if isinstance(refusal, TooMany):
+        response["Retry-After"] = str(refusal.wait)
+    return response
 
 
 def status_context(submission: Submission) -> dict[str, Any]:

@@ -17,11 +17,11 @@ Object.assign(htmx.config, {
   timeout: 20_000,
 });
 
-// A refusal (422) is a fragment that says why. Every other failure is told by submit.js.
+// A refusal (422; 429: not now) is a fragment that says why. Every other failure is told by submit.js.
 htmx.config.responseHandling = [
   { code: "204", swap: false },
   { code: "[23]..", swap: true },
-  { code: "422", swap: true, error: true },
+  { code: "4(22|29)", swap: true, error: true },
   { code: "...", swap: false, error: true },
 ];
 

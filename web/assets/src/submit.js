@@ -74,7 +74,7 @@ function watchForm(form) {
   form.addEventListener("htmx:timeout", (event) => mine(event) && showProblem(pane, unreachable));
   form.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
-    if (mine(event) && xhr.status !== 422) showProblem(pane, explain(xhr.status));
+    if (mine(event) && xhr.status !== 422 && xhr.status !== 429) showProblem(pane, explain(xhr.status));
   });
 }
 
