@@ -150,6 +150,18 @@ def _rms_norm(order: _Order) -> Backward:
     return backward
 
 
+def _layer_norm(order: _Order) -> Backward:
+    def backward(grad_output: T, x: T, weight: T, mean: T, rstd: T) -> Gradients:
+        dy, r = grad_output.float(), rstd[:, None]
+        x_hat = (x.float() - mean[:, None]) * r
+        g = dy * weight.float()
+        c1, c2 = (order.sum(terms.t())[:, None] / x.shape[1] for terms in (g, g * x_hat))
+        dx = (r * (g - c1 - x_hat * c2)).bfloat16()
+        return dx, order.sum(dy * x_hat), order.sum(dy)
+
+    return backward
+
+
 def _cross_entropy(power: Callable[[T, T], T], round_difference: bool = False) -> Backward:
     def backward(grad_output: T, logits: T, target: T, lse: T) -> Gradients:
         kept = target != -100
@@ -188,6 +200,7 @@ _VARIANTS: Mapping[str, Mapping[str, Backward]] = {
     },
     "softmax": {name: _softmax(order) for name, order in _ORDERS.items()},
     "rms_norm": {name: _rms_norm(order) for name, order in _ORDERS.items()},
+    "layer_norm": {name: _layer_norm(order) for name, order in _ORDERS.items()},
     "softmax_cross_entropy": {
         "approximate exponential": _cross_entropy(lambda z, lse: _exp(z - lse)),
         "exponential of z·log₂e − lse·log₂e": _cross_entropy(

@@ -63,7 +63,7 @@ class Mutant:
 
 
 def mutants_of(problem: Problem) -> tuple[Mutant, ...]:
-    """Every mutant of `problem`: its own and those that any problem has; none if none are written yet."""
+    """Every mutant of `problem`: its own and those that any has; none if none are written yet."""
     name = f"problems.{problem.slug}.mutants"
     try:
         found: tuple[Mutant, ...] = import_module(name).MUTANTS

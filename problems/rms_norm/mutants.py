@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from problems.column_sums import column_sum_mutants
 from problems.mutants import (
     BLOCK,
     Diagnosis,
     Spoiler,
     full_blocks,
     next_power_of_two,
-    racing_sum,
     read_linearly,
     running_sum,
 )
@@ -219,20 +219,7 @@ _OF_DX = (
 )
 
 _OF_DWEIGHT = (
-    _make.one(
-        "dweight",
-        "dweight_over_one_block",
-        f"Sums dweight over the first {BLOCK} rows only.",
-        lambda **given: _terms_of_dweight(**given)[:BLOCK].sum(0),
-        Diagnosis.ONE_BLOCK,
-    ),
-    _make.one(
-        "dweight",
-        "dweight_is_a_mean",
-        "Averages dweight over the rows.",
-        lambda **given: _terms_of_dweight(**given).mean(0),
-        Diagnosis.CONSTANT_FACTOR,
-    ),
+    *column_sum_mutants(_make, "dweight", _terms_of_dweight),
     _make.one(
         "dweight",
         "dweight_without_rstd",
@@ -250,30 +237,10 @@ _OF_DWEIGHT = (
     ),
     _make.one(
         "dweight",
-        "dweight_in_bfloat16",
-        "Adds the rows up one by one in bfloat16.",
-        lambda **given: running_sum(_terms_of_dweight(**given), torch.bfloat16),
-        Diagnosis.LOW_PRECISION,
-    ),
-    _make.one(
-        "dweight",
-        "dweight_partials_in_bfloat16",
-        f"Adds up blocks of {BLOCK} rows in float32 and rounds what each of them adds to bfloat16.",
-        lambda **given: running_sum(_terms_of_dweight(**given), torch.bfloat16, BLOCK),
-        Diagnosis.LOW_PRECISION,
-    ),
-    _make.one(
-        "dweight",
         "dweight_of_rounded_x_hat",
         "Rounds x̂ to bfloat16 before it is multiplied, though dweight is asked for in float32.",
         _dweight_of_rounded_x_hat,
         Diagnosis.LOW_PRECISION,
-    ),
-    _make.one(
-        "dweight",
-        "dweight_race",
-        "Blocks of rows add to dweight without atomics, so that some of what they add is lost.",
-        lambda **given: racing_sum(_terms_of_dweight(**given)),
     ),
 )
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import torch
 
-from problems import distributions as draw
 from problems.cases import row_wise_cases
+from problems.norms import NEAR_EPS, NORM_CASES, norm_inputs
 from problems.rms_norm.mistakes import MISTAKES
 from problems.spec import (
     Benchmark,
-    Case,
     Cost,
     Dims,
     Gradients,
@@ -27,8 +26,6 @@ from problems.spec import (
 )
 
 EPS = 1e-6  # part of forward only: backward is handed rstd
-ALIGNED_UPSTREAM = "aligned_upstream"  # the upstream gradient follows x
-NEAR_EPS = "near_eps"  # x around sqrt(EPS), so that mean square and EPS weigh the same
 
 
 def forward(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -62,17 +59,8 @@ def baseline(
 
 
 def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
-    """x, weight and grad_output in float64; besides the common distributions the two named above."""
-    shape = (dims["M"], dims["N"])
-    common = draw.Values.NORMAL if values in (ALIGNED_UPSTREAM, NEAR_EPS) else values
-    x = draw.activation(shape, common, generator)
-    weight = draw.weight((dims["N"],), generator)
-    grad_output = draw.upstream(shape, common, generator)
-    if values == NEAR_EPS:
-        x = x * EPS**0.5
-    if values == ALIGNED_UPSTREAM:
-        grad_output = x + 0.25 * grad_output
-    return {"x": x, "weight": weight, "grad_output": grad_output}
+    """x, weight and grad_output in float64, from what is usual and hard for normalisations."""
+    return norm_inputs(dims, values, generator, EPS)
 
 
 def cost(dims: Dims) -> Cost:
@@ -90,23 +78,6 @@ def cost(dims: Dims) -> Cost:
 def _rstd(x: torch.Tensor) -> torch.Tensor:
     return torch.rsqrt(x.square().mean(dim=1) + EPS)
 
-
-OWN_CASES = (
-    Case(
-        "aligned_upstream",
-        {"M": 14, "N": 200},
-        "The upstream gradient follows x, so the term through rstd is as large as the direct one.",
-        values=ALIGNED_UPSTREAM,
-        public=False,
-    ),
-    Case(
-        "near_eps",
-        {"M": 9, "N": 72},
-        "The mean square of each row is about ε, so rstd is not the reciprocal norm of the row.",
-        values=NEAR_EPS,
-        public=False,
-    ),
-)
 
 PROBLEM = Problem(
     slug="rms_norm",
@@ -152,7 +123,7 @@ PROBLEM = Problem(
     baseline=baseline,
     sample=sample,
     cost=cost,
-    cases=(*row_wise_cases(inputs=("x",), one_column=NEAR_EPS), *OWN_CASES),
+    cases=(*row_wise_cases(inputs=("x",), one_column=NEAR_EPS), *NORM_CASES),
     benchmarks={
         "cpu": (
             Benchmark("llama-3-8b", {"M": 1024, "N": 4096}, "Llama-3-8B, 1024 tokens"),

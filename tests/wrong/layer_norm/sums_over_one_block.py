@@ -1,0 +1,12 @@
+# expect: wrong_gradient
+"""Sums dweight and dbias over the first 128 rows only: one block, as if there were no other."""
+
+
+def backward(grad_output, x, weight, mean, rstd):
+    dy, r = grad_output.float(), rstd[:, None]
+    x_hat = (x.float() - mean[:, None]) * r
+
+    g = dy * weight.float()
+    c1, c2 = g.mean(dim=1, keepdim=True), (g * x_hat).mean(dim=1, keepdim=True)
+    dx = r * (g - c1 - x_hat * c2)
+    return dx.to(x.dtype), (dy * x_hat)[:128].sum(dim=0), dy[:128].sum(dim=0)
