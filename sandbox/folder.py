@@ -55,21 +55,18 @@ class JobFolder:
         return folder
 
     def moved(self, job: Job) -> Job:
-        """`job`, told where its files and its place for temporary ones are instead of /job and /tmp.
-        It finds them in the variables ``JOB`` and ``TMPDIR`` as well."""
-        environment = {name: self._moved(value) for name, value in job.environment.items()}
+        """`job`, told where its files are instead of /job and, in its environment, where its place for
+        temporary ones is instead of /tmp. It finds them in ``JOB`` and ``TMPDIR`` as well."""
+        files, home = ("/job", self.files), ("/tmp", self.home)  # noqa: S108 - as named inside
+        environment = {
+            name: _moved(value, job.trees, files, home) for name, value in job.environment.items()
+        }
         return replace(
             job,
-            argv=tuple(self._moved(argument) for argument in job.argv),
+            argv=tuple(_moved(argument, job.trees, files) for argument in job.argv),
             files={},
             environment={"JOB": str(self.files), "TMPDIR": str(self.home), **environment},
         )
-
-    def _moved(self, text: str) -> str:
-        for there, here in (("/job", self.files), ("/tmp", self.home)):  # noqa: S108 - names inside
-            if text == there or text.startswith(f"{there}/"):
-                return f"{here}{text[len(there) :]}"
-        return text
 
     def remove(self) -> None:
         """Remove it with all in it, if it is still there. Call it when no process of the job is left."""
@@ -77,3 +74,13 @@ class JobFolder:
             remove(self.path)
         except OSError as error:
             log.warning("the folder of a job could not be removed: %s", error)
+
+
+def _moved(text: str, trees: tuple[Path, ...], *moves: tuple[str, Path]) -> str:
+    """`text`, elsewhere if it names something in a folder that lies elsewhere."""
+    if any(Path(text).is_relative_to(tree) for tree in trees):
+        return text
+    for there, here in moves:
+        if text == there or text.startswith(f"{there}/"):
+            return f"{here}{text[len(there) :]}"
+    return text

@@ -200,8 +200,10 @@ def confine_signals(outsider: int) -> None:
     Raises:
         OSError: the kernel refuses, or the outsider can still be signalled.
     """
-    ruleset = Ruleset(Files(0), Network(0), Scope.SIGNAL)
+    # Of all rights this one alone is lost to whoever has any rules, unless one gives it back.
+    ruleset = Ruleset(Files.REFER, Network(0), Scope.SIGNAL)
     try:
+        ruleset.allow("/", Files.REFER)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         ruleset.restrict()
     finally:

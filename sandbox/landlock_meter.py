@@ -139,7 +139,7 @@ class DiskMeter:
             return total + self._mapped_by(pid, seen)
         except PermissionError:
             # It made itself impossible to look into, which no honest program does.
-            return self._limit + 1 if _is_alive(pid) else 0
+            return self._limit + 1 if _has_memory(pid) else 0
         except (FileNotFoundError, ProcessLookupError):
             return 0
 
@@ -184,9 +184,9 @@ def _opened(name: str, parent: int) -> int:
         os.close(held)
 
 
-def _is_alive(pid: int) -> bool:
+def _has_memory(pid: int) -> bool:
+    """False for a process that ended or is about to: it can no longer be looked into by its user."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "VmSize:" in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-    return fields[0] not in {"Z", "X"}

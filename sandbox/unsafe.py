@@ -18,8 +18,7 @@ from sandbox.spec import Isolation, Job
 
 
 class UnsafeSandbox:
-    """Jobs as plain processes. Where `argv` or the environment say /job or /tmp, or begin with one of
-    them, folders in a temporary one stand instead (see sandbox.folder)."""
+    """Jobs as plain processes, which find /job and /tmp elsewhere (see sandbox.folder)."""
 
     name = "none"
     isolation = Isolation.NONE
