@@ -30,6 +30,8 @@ def _refusals(what: str) -> list[Instruction]:
             ]
         case "landlock":
             return bpf.refusing(_LANDLOCK, errno.ENOSYS)
+        case "nothing":
+            return []
         case "landlock-off":
             return bpf.refusing(_LANDLOCK, errno.EOPNOTSUPP)
         case _:
