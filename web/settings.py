@@ -223,8 +223,8 @@ BACKPASS_HARDWARE = env.list("BACKPASS_HARDWARE", default=["cpu", "interpreter"]
 # How many finished submissions may be judged once more at the same time, for each hardware.
 BACKPASS_REJUDGE_WINDOW = env.int("BACKPASS_REJUDGE_WINDOW", default=1)
 
-# --- Fair use: how many submissions somebody may have on their way, and how many may be posted by a user,
-# without an account from one address, and from one address in all. "10/minute;100/hour"; empty: no limit.
+# --- Fair use: how many submissions somebody may have on their way; how many may be posted by a user, from
+# one address without an account, and from one address in all. Empty: no limit.
 BACKPASS_MAX_UNFINISHED = env.int("BACKPASS_MAX_UNFINISHED", default=3)
 BACKPASS_LIMITS = {
     "user": env.str("BACKPASS_LIMIT_USER", default="30/minute;600/hour"),

@@ -13,6 +13,7 @@ from celery.worker import state as worker_state
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from web.celery import SWEEP_TASK, app
+from web.limits.storage import drop_spent
 from web.runners.services import note_listening, record_announcement
 from web.submissions.events import record_event
 from web.submissions.rejudge import start_waiting
@@ -114,5 +115,6 @@ def announce(raw: Any) -> None:
 def sweep_all() -> None:
     """Look for what got lost, and for time to judge once more what is to be."""
     note_listening()
+    drop_spent()
     sweep(after_pause=_rounds.is_after_a_pause())
     start_waiting()

@@ -19,3 +19,6 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
 ]
+
+# allauth answers with it.
+handler429 = "web.limits.views.too_many_attempts"

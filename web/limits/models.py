@@ -1,4 +1,4 @@
-"""Counters of rate limits, in the database: all processes of the site share them, with and without Redis."""
+"""Counters of rate limits, in the database: all processes share them, with Redis and without."""
 
 from __future__ import annotations
 

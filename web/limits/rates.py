@@ -26,7 +26,7 @@ _IPV6_PREFIX = 64
 
 @dataclass(frozen=True)
 class Exceeded:
-    """A limit that is spent: `amount` in `seconds`; there is room again in `wait` seconds (1 or more)."""
+    """A limit that is spent: `amount` in `seconds`; there is room again in `wait` seconds."""
 
     kind: str
     amount: int

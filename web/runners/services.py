@@ -32,6 +32,9 @@ def record_announcement(raw: Any) -> bool:
         logger.warning("dropped a message that is no announcement: %s", error)
         return False
     now = timezone.now()
+    if announcement.leaving:
+        leaving = Runner.objects.filter(name=announcement.name)
+        return bool(leaving.update(leaving=True, last_heard=now))
     said = asdict(announcement) | {
         "hardware": list(announcement.hardware),
         "versions": dict(announcement.versions),

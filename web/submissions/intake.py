@@ -105,8 +105,9 @@ def _check_fair_use(owner: Owner, network: str) -> None:
         )
     limit = count_post(user=owner.user.pk if owner.user else None, network=network)
     if limit:
+        plural = "s are" if limit.amount > 1 else " is"
         raise TooMany(
-            f"In {span(limit.seconds)} at most {limit.amount} submissions are taken from one "
+            f"In {span(limit.seconds)} at most {limit.amount} submission{plural} taken from one "
             f"{_LIMITED[limit.kind]}. Press the button again in {span(limit.wait)}.",
             wait=limit.wait,
         )

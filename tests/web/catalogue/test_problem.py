@@ -113,5 +113,5 @@ def test_the_page_costs_few_queries(
 ) -> None:
     for _ in range(5):
         record_event(verdict_event(make_submission(alice)))
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(7):
         as_alice.get(URL)

@@ -143,3 +143,57 @@ def test_a_post_from_another_site_is_refused(alice: User) -> None:
     client.force_login(alice)
     assert client.post(URL, fields()).status_code == 403
     assert not Submission.objects.exists()
+
+
+def test_who_posts_too_often_is_told_beside_the_buttons_when_to_press_again(
+    as_alice: Client, settings: Any
+) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"user": "1/hour"}
+    as_alice.post(URL, fields())
+    response = as_alice.post(URL, fields(idempotency_key="k2"), headers=HTMX)
+    assert response.status_code == 429
+    assert 3500 < int(response["Retry-After"]) <= 3600
+    assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#refusal", "outerHTML")
+    said = response.content.decode()
+    assert 'id="refusal"' in said
+    assert "In 1 hour at most 1 submission is taken from one person. Press the button again in" in said
+    assert Submission.objects.count() == 1
+
+
+def test_a_press_that_is_repeated_is_not_counted(as_alice: Client, settings: Any) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"user": "1/hour"}
+    assert as_alice.post(URL, fields()).status_code == 302
+    assert as_alice.post(URL, fields()).status_code == 302
+
+
+def test_what_is_refused_is_not_counted(as_alice: Client, settings: Any) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"user": "1/hour"}
+    for _ in range(3):
+        assert as_alice.post(URL, fields(source=" ")).status_code == 422
+    assert as_alice.post(URL, fields()).status_code == 302
+
+
+def test_without_an_account_a_new_session_does_not_help_but_another_address_does(
+    visitor: Client, settings: Any
+) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"visitor": "2/hour"}
+    for number in range(2):
+        assert Client().post(URL, fields(idempotency_key=str(number))).status_code == 302
+    forged = {"x-forwarded-for": "203.0.113.9"}
+    assert Client().post(URL, fields(), headers=forged).status_code == 429
+    assert Client().post(URL, fields(), REMOTE_ADDR="192.0.2.9").status_code == 302
+
+
+def test_a_plain_post_that_is_too_many_keeps_the_source(as_alice: Client, settings: Any) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"user": "1/minute"}
+    as_alice.post(URL, fields())
+    response = as_alice.post(URL, fields(source="# precious\n", idempotency_key="k2"))
+    assert response.status_code == 429
+    assert 1 <= int(response["Retry-After"]) <= 60
+    assert response.context["draft"].source == "# precious\n"
+    assert "Press the button again in" in response.content.decode()
+
+
+def test_a_press_that_is_taken_clears_what_was_refused_before(as_alice: Client) -> None:
+    taken = as_alice.post(URL, fields(), headers=HTMX).content.decode()
+    assert '<div id="refusal" hx-swap-oob="true"></div>' in taken
