@@ -66,25 +66,29 @@ def _rows(
 
 
 @triton.jit
-def _sum_partials(partial_ptr, sums_ptr, P, N, BLOCK_P: tl.constexpr, BLOCK_N: tl.constexpr):
-    """One of the two sums for one block of columns: partial is (2, P, N), sums (2, N)."""
-    which = tl.program_id(1).to(tl.int64)
+def _sum_partials(partial_ptr, dw_ptr, db_ptr, P, N, BLOCK_P: tl.constexpr, BLOCK_N: tl.constexpr):
+    """dweight or dbias for one block of columns: the sum over the P rows of a half of (2, P, N)."""
+    half = tl.program_id(1).to(tl.int64)
     cols = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    partial_ptr += which * P * N
+    partial_ptr += half * P * N
     total = tl.zeros((BLOCK_N,), dtype=tl.float32)
     for start in range(0, P, BLOCK_P):
         rows = start + tl.arange(0, BLOCK_P)
         inside = (rows < P)[:, None] & (cols < N)[None, :]
         at = rows.to(tl.int64)[:, None] * N + cols[None, :]
         total += tl.sum(tl.load(partial_ptr + at, mask=inside, other=0.0), axis=0)
-    tl.store(sums_ptr + which * N + cols, total, mask=cols < N)
+    if half == 0:
+        tl.store(dw_ptr + cols, total, mask=cols < N)
+    else:
+        tl.store(db_ptr + cols, total, mask=cols < N)
 
 
 def backward(grad_output, x, weight, mean, rstd):
     """dx (M, N) in x's dtype, dweight and dbias (N,) in float32; any strides of grad_output and x."""
     M, N = x.shape
     dx = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    sums = torch.empty((2, N), dtype=torch.float32, device=x.device)
+    dweight = torch.empty((N,), dtype=torch.float32, device=x.device)
+    dbias = torch.empty((N,), dtype=torch.float32, device=x.device)
 
     BLOCK_N = triton.next_power_of_2(N)
     BLOCK_M = max(1, min(TILE // BLOCK_N, 64, triton.next_power_of_2(M)))
@@ -108,9 +112,9 @@ def backward(grad_output, x, weight, mean, rstd):
     )
     columns = min(BLOCK_N, 64)
     _sum_partials[(triton.cdiv(N, columns), 2)](
-        partial, sums, programs, N, BLOCK_P=32, BLOCK_N=columns
+        partial, dweight, dbias, programs, N, BLOCK_P=32, BLOCK_N=columns
     )
-    return dx, sums[0], sums[1]
+    return dx, dweight, dbias
 
 
 def _processors(device):

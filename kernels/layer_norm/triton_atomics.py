@@ -19,7 +19,8 @@ def _rows(
     mean_ptr,
     rstd_ptr,
     dx_ptr,
-    sums_ptr,
+    dw_ptr,
+    db_ptr,
     M,
     N,
     dy_row,
@@ -62,15 +63,17 @@ def _rows(
         tl.store(dx_ptr + at_dx, dx.to(dx_ptr.dtype.element_ty), mask=in_tile)
 
     # Nobody reads the sums before the kernel ends, so nothing needs to be ordered around the additions.
-    tl.atomic_add(sums_ptr + cols, dw, mask=in_row, sem="relaxed")
-    tl.atomic_add(sums_ptr + N + cols, db, mask=in_row, sem="relaxed")
+    tl.atomic_add(dw_ptr + cols, dw, mask=in_row, sem="relaxed")
+    tl.atomic_add(db_ptr + cols, db, mask=in_row, sem="relaxed")
 
 
 def backward(grad_output, x, weight, mean, rstd):
     """dx (M, N) in x's dtype, dweight and dbias (N,) in float32; any strides of grad_output and x."""
     M, N = x.shape
     dx = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    sums = torch.zeros((2, N), dtype=torch.float32, device=x.device)  # atomics add to what is there
+    # Atomics add to what is there.
+    dweight = torch.zeros((N,), dtype=torch.float32, device=x.device)
+    dbias = torch.zeros((N,), dtype=torch.float32, device=x.device)
 
     BLOCK_N = triton.next_power_of_2(N)
     BLOCK_M = max(1, min(TILE // BLOCK_N, ROWS, triton.next_power_of_2(M)))
@@ -82,7 +85,8 @@ def backward(grad_output, x, weight, mean, rstd):
         mean,
         rstd,
         dx,
-        sums,
+        dweight,
+        dbias,
         M,
         N,
         *grad_output.stride(),
@@ -92,4 +96,4 @@ def backward(grad_output, x, weight, mean, rstd):
         BLOCK_N=BLOCK_N,
         num_warps=min(max(BLOCK_M * BLOCK_N // 512, 4), 16),
     )
-    return dx, sums[0], sums[1]
+    return dx, dweight, dbias

@@ -40,4 +40,4 @@ def backward(grad_output, x, weight, mean, rstd):
     strides = (*grad_output.stride(), *x.stride())
     width = triton.next_power_of_2(N)
     _row[(M,)](grad_output, x, mean, rstd, sums, N, *strides, BLOCK_N=width)
-    return dx.to(x.dtype), sums[0], sums[1]
+    return dx.to(x.dtype), sums[0].clone(), sums[1].clone()
