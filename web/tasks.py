@@ -33,7 +33,7 @@ def results_task(name: str) -> Callable[[Callable[..., None]], Any]:
     """Register a task of the results worker that waits while the database is locked or away."""
 
     def register(function: Callable[..., None]) -> Any:
-        return app.task(patient(function), name=name, acks_late=True)
+        return app.task(name=name, acks_late=True)(patient(function))
 
     return register
 

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kombu.exceptions import ChannelError, KombuError
+
 from wire.files import SCHEME
 
 # The longest a job may run before Celery kills the worker's process; everything inside is shorter.
@@ -21,6 +23,9 @@ VISIBILITY_TIMEOUT = 2 * HARD_TIME_LIMIT
 # How long a Redis that took the connection may be silent: one that is frozen or cut off must look like
 # one that is away. Longer than the second for which workers wait for messages.
 ANSWER_SECONDS = 5
+
+# What a broker raises that is away, or full.
+BROKER_ERRORS = (KombuError, ChannelError, OSError)
 
 
 def data_directory() -> Path:

@@ -1,9 +1,9 @@
 """The broker of an installation on one machine: kombu's filesystem transport, made safe against kills.
 
-kombu creates a message's file under its final name and then writes it, and deletes it before anybody has
-acted on it. Here a message appears under its name complete; a reader claims it by a rename, which exactly
-one wins; and it is deleted when it is acknowledged. What a killed reader had claimed goes back into the
-queue: each reader holds a lock that the kernel releases with its last process.
+kombu creates a message's file under its final name and then writes it, and deletes it before anybody
+has acted on it. Here a message appears under its name complete; a reader claims it by a rename, which
+exactly one wins; and it is deleted when it is acknowledged. What a killed reader had claimed goes back
+into the queue: each reader holds a lock that the kernel releases with its last process.
 """
 
 from __future__ import annotations

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import multiprocessing
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
@@ -11,7 +19,8 @@ from typing import Any
 import pytest
 from kombu import Connection, Queue
 
-from wire.files import SCHEME
+from tests.serve.site import ROOT, wait_for
+from wire.files import RECOVERY_SECONDS, SCHEME
 
 # With the default exchange: kombu remembers bindings for the whole process, whatever the folder.
 QUEUE: Any = Queue("judge.cpu")
@@ -108,3 +117,114 @@ def test_two_readers_beside_a_writer_get_every_message_exactly_once(folder: Path
         assert reader.exitcode == 0
     assert results.empty()
     assert len(set(tags)) == count
+
+
+# --- Readers and writers that are killed
+
+
+@contextlib.contextmanager
+def reader(folder: Path, what: str) -> Iterator[subprocess.Popen[bytes]]:
+    program = [sys.executable, "-m", "tests.wire.programs.reader", str(folder), what]
+    with subprocess.Popen(program, cwd=ROOT) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def written(folder: Path) -> list[int]:
+    path = folder / "written"
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def get_within(channel: Any, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if message := channel.basic_get("judge.cpu"):
+            return message
+        time.sleep(0.05)
+    return None
+
+
+def test_what_a_killed_reader_had_in_hand_comes_again_and_says_so(
+    folder: Path, channel: Any
+) -> None:
+    publish(folder, 2)
+    with reader(folder, "hold") as holding:
+        wait_for(lambda: written(folder) == [0], "a message in hand")
+        assert channel.basic_get("judge.cpu", no_ack=True).payload["number"] == 1
+        assert get_within(channel, 2 * RECOVERY_SECONDS) is None  # it is in living hands
+        holding.send_signal(signal.SIGSTOP)
+        assert get_within(channel, 2 * RECOVERY_SECONDS) is None  # as are those of one that waits
+    again = get_within(channel, 60)
+    assert again.payload["number"] == 0
+    assert again.delivery_info["redelivered"]
+    again.ack()
+    assert list((folder / "queue").iterdir()) == []
+
+
+def test_readers_killed_at_any_moment_lose_no_message(folder: Path, channel: Any) -> None:
+    count = 150
+    publish(folder, count)
+    for kill_after in (10, 40, 41, 90):
+        with reader(folder, "work"):
+            wait_for(lambda after=kill_after: len(written(folder)) >= after, "some to be read")  # type: ignore[misc]
+    with reader(folder, "work"):
+        wait_for(lambda: set(written(folder)) == set(range(count)), "every message")
+        wait_for(lambda: list((folder / "queue").iterdir()) == [], "an empty queue")
+    assert len(written(folder)) <= count + 4  # only what was in hand came twice
+
+
+@pytest.mark.parametrize("content", [b"", b'{"body": "W3', b"\xff\x00"])
+def test_what_a_killed_writer_left_is_never_read_and_goes_when_it_is_old(
+    folder: Path, channel: Any, content: bytes
+) -> None:
+    half = folder / "queue" / "00000000000000000001_half.partial"
+    half.write_bytes(content)
+    publish(folder, 1)
+    assert channel.basic_get("judge.cpu", no_ack=True).payload["number"] == 0
+    assert half.exists()  # its writer may be at work
+    os.utime(half, (0, 0))
+    wait_for(lambda: channel.basic_get("judge.cpu") or not half.exists(), "its removal")
+    assert not half.exists()
+
+
+def test_a_message_given_back_keeps_its_place(folder: Path, channel: Any) -> None:
+    publish(folder, 3)
+    channel.basic_get("judge.cpu").reject(requeue=True)
+    numbers = [channel.basic_get("judge.cpu", no_ack=True).payload["number"] for _ in range(3)]
+    assert numbers == [0, 1, 2]
+
+
+def test_a_reader_that_ends_gives_back_what_it_had_not_acted_on(folder: Path, channel: Any) -> None:
+    publish(folder, 2)
+    with connect(folder) as other:
+        other.default_channel.basic_get("judge.cpu").ack()
+        other.default_channel.basic_get("judge.cpu")
+    assert channel.basic_get("judge.cpu", no_ack=True).payload["number"] == 1
+    assert list((folder / "queue").iterdir()) == []
+
+
+def test_a_full_disk_refuses_messages_whole_and_gives_those_it_has(tmp_path: Path) -> None:
+    program = f"""
+        mount -t tmpfs -o size=128k,mode=0700 tmpfs {shlex.quote(str(tmp_path))} &&
+        exec {shlex.quote(sys.executable)} -m tests.wire.programs.full_disk
+    """
+    namespaces = ["--mount"] if os.geteuid() == 0 else ["--mount", "--map-root-user"]
+    possible = subprocess.run(["unshare", *namespaces, "true"], capture_output=True)
+    if possible.returncode:
+        pytest.skip("this user may not mount a small disk: neither root nor user namespaces")
+    run = subprocess.run(
+        ["unshare", *namespaces, "sh", "-c", program],
+        cwd=ROOT,
+        env={k: v for k, v in os.environ.items() if k != "REDIS_URL"}
+        | {"BACKPASS_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    assert "No space left" in said["filled"]
+    assert "No space left" in said["refused"]
+    assert said["left"] == [".msg"]
+    assert (said["while full"], said["after"]) == ("before", "after")

@@ -15,19 +15,16 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from kombu import Queue
-from kombu.exceptions import ChannelError, KombuError
 from structlog.contextvars import bound_contextvars
 
 from web.celery import app
 from web.runners.models import Turnstile
 from web.submissions.models import Attempt
 from web.submissions.waiting import WAITING, attempts_for, line_for, window
+from wire.broker import BROKER_ERRORS
 from wire.messages import JUDGE_TASK, JobMessage, judge_queue
 
 logger = logging.getLogger(__name__)
-
-# What a broker that is away, or full, raises.
-BROKER_ERRORS = (KombuError, ChannelError, OSError)
 
 
 def send_next(hardware: str) -> int:

@@ -15,9 +15,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from web.submissions.dispatch import BROKER_ERRORS, dispatch, send_all, waiting_jobs
+from web.submissions.dispatch import dispatch, send_all, waiting_jobs
 from web.submissions.lifecycle import give_up_attempt, lease_from
 from web.submissions.models import Attempt, Submission
+from wire.broker import BROKER_ERRORS
 from wire.pace import LEASE_SECONDS, PATIENCE_SECONDS
 
 logger = logging.getLogger(__name__)
