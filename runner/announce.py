@@ -21,10 +21,10 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import celeryd_after_setup, worker_process_init, worker_shutdown
-from kombu.exceptions import OperationalError
 
 from runner.hardware import cpu_model
 from wire.announcements import ANNOUNCE_TASK, Announcement
+from wire.broker import BROKER_ERRORS
 from wire.messages import RESULTS_QUEUE, judge_queue
 from wire.pace import BEAT_SECONDS
 from wire.version import VERSION
@@ -88,7 +88,7 @@ class Announcer:
                 retry=False,
                 ignore_result=True,
             )
-        except (OperationalError, OSError) as error:
+        except BROKER_ERRORS as error:
             if self._was_heard:
                 log.warning("could not announce this runner; going on trying: %s", error)
             self._was_heard = False

@@ -63,7 +63,7 @@ def test_a_runner_that_says_goodbye_is_away_at_once_and_keeps_what_it_said() -> 
         [],
         {},
         announcement("  "),
-        announcement(name=7),
+        announcement() | {"name": 7},
         announcement(hardware=[]),
         announcement(hardware="cpu"),
         announcement(hardware=[""]),

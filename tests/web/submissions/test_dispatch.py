@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from tests.web.samples import active_attempt, event, make_submission, verdict_event
 from web.accounts.models import User
+from web.celery import app
 from web.runners.models import Runner
-from web.submissions import dispatch
 from web.submissions.dispatch import send_all, send_next
 from web.submissions.events import record_event
 from web.submissions.models import Attempt, Submission
@@ -146,7 +146,7 @@ def test_what_the_broker_refuses_waits_on_in_its_old_place(
     alice: User, bob: User, commits: Commits, sent_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(dispatch.app, "send_task", _refuse)
+        patch.setattr(app, "send_task", _refuse)
         with commits():
             first = make_submission(alice)
             make_submission(bob)
@@ -166,14 +166,14 @@ def test_a_broker_that_goes_away_midway_loses_nothing(
     runners(4, "cpu")
     for _ in range(4):
         make_submission(alice)
-    send, calls = dispatch.app.send_task, []
+    send, calls = app.send_task, []
 
     def twice(*args: Any, **options: Any) -> Any:
         calls.append(args)
         return send(*args, **options) if len(calls) <= 2 else _refuse()
 
     with monkeypatch.context() as patch:
-        patch.setattr(dispatch.app, "send_task", twice)
+        patch.setattr(app, "send_task", twice)
         assert send_next("cpu") == 2
     assert Attempt.objects.filter(WAITING, dispatches=0).count() == 2
     assert send_next("cpu") == 2
