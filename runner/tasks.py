@@ -17,7 +17,6 @@ from typing import Any
 from celery import Celery
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.signals import worker_init, worker_process_init, worker_process_shutdown
-from kombu.exceptions import OperationalError
 
 from problems import Language, get_problem
 from runner.announce import Announcer
@@ -27,7 +26,7 @@ from runner.judge import Request, judge
 from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
 from sandbox.spec import Sandbox, SandboxUnavailable
-from wire.broker import celery_settings
+from wire.broker import BROKER_ERRORS, celery_settings
 from wire.logs import follow_celery
 from wire.messages import (
     EVENT_TASK,
@@ -110,7 +109,7 @@ class Reporter:
                     retry=False,
                     ignore_result=True,
                 )
-            except (OperationalError, OSError) as error:
+            except BROKER_ERRORS as error:
                 log.warning("could not send %s of %s: %s", kind, self._attempt, error)
                 return False
             return True
