@@ -35,7 +35,14 @@ class EarlierVerdictInline(ReadOnlyAdmin, admin.TabularInline):  # type: ignore[
     model = EarlierVerdict
     extra = 0
     can_delete = False
-    fields = ("verdict", "headline", "score", "problem_version", "judged_at", "replaced_at")
+    fields = readonly_fields = (
+        "verdict",
+        "headline",
+        "score",
+        "problem_version",
+        "judged_at",
+        "replaced_at",
+    )
 
 
 class WhatToRejudge(forms.Form):
