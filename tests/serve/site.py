@@ -35,15 +35,20 @@ def wait_for(look: Callable[[], Seen], what: str, seconds: float = PATIENCE) -> 
 
 
 class Site:
-    """`python -m web.serve` as an operator starts it. A context manager that stops it."""
+    """`python -m web.serve` as an operator starts it. A context manager that stops it.
 
-    def __init__(self, data: Path, *arguments: str, port: int = 0) -> None:
+    `below` is a command that starts it, on a machine that lacks something.
+    """
+
+    def __init__(
+        self, data: Path, *arguments: str, port: int = 0, below: Sequence[str] = ()
+    ) -> None:
         self.data = data
         environment = os.environ | {"BACKPASS_DATA": str(data)}
-        for name in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE"):
+        for name in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "BACKPASS_SANDBOX"):
             environment.pop(name, None)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "web.serve", "--port", str(port), *arguments],
+            [*below, sys.executable, "-m", "web.serve", "--port", str(port), *arguments],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
