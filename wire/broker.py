@@ -60,6 +60,9 @@ def celery_settings() -> dict[str, Any]:
 
 
 def _redis(url: str) -> dict[str, Any]:
+    from wire import acks  # not needed, nor its library, without Redis
+
+    acks.use()
     return {
         "broker_url": url,
         "broker_transport_options": {
