@@ -122,6 +122,14 @@ class Installation:
         networks = self.facts(service)["NetworkSettings"]["Networks"].values()
         return [network["IPAddress"] for network in networks if network["IPAddress"]]
 
+    def networks(self, service: str) -> list[dict[str, Any]]:
+        """What the engine knows of the networks that a container is in."""
+        identifiers = [
+            network["NetworkID"]
+            for network in self.facts(service)["NetworkSettings"]["Networks"].values()
+        ]
+        return [self._client.networks.get(identifier).attrs for identifier in identifiers]
+
     def inside(self, service: str, *command: str) -> tuple[int, str]:
         """Exit code and output of a command in a service's container."""
         code, output = self.container(service).exec_run(list(command))
