@@ -16,6 +16,8 @@ from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 class QoS(redis.QoS):
     """Counts a message as acknowledged whether or not Redis could be told."""
 
+    channel: Any
+
     def ack(self, delivery_tag: str) -> None:
         try:
             super().ack(delivery_tag)

@@ -15,7 +15,6 @@ import os
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from queue import Empty
 from typing import IO, Any
@@ -39,6 +38,8 @@ _AGAIN = "-again"
 class QoS(virtual.QoS):
     """Tells the channel when a message is over and done with."""
 
+    channel: Any
+
     def ack(self, delivery_tag: str) -> None:
         super().ack(delivery_tag)
         self.channel.settle(delivery_tag)
@@ -59,7 +60,7 @@ class Channel(filesystem.Channel):
     QoS = QoS
     # Every queue is addressed by its name, so that no table of exchanges is kept on disk.
     supports_fanout = False
-    get_table = virtual.Channel.get_table
+    get_table: Any = virtual.Channel.get_table
     _delete = virtual.Channel._delete
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -112,19 +113,19 @@ class Channel(filesystem.Channel):
 
     def basic_get(self, queue: str, no_ack: bool = False, **options: Any) -> Any:
         message = super().basic_get(queue, no_ack=no_ack, **options)
-        if message is not None and no_ack:
+        if message is not None and message.delivery_tag and no_ack:
             self.settle(message.delivery_tag)
         return message
 
     def basic_consume(
-        self, queue: str, no_ack: bool, callback: Callable[[Any], Any], *rest: Any, **options: Any
-    ) -> None:
+        self, queue: str, no_ack: bool, callback: Any, *rest: Any, **options: Any
+    ) -> Any:
         def settling(message: Any) -> Any:
             self.settle(message.delivery_tag)
             return callback(message)
 
         chosen = settling if no_ack else callback
-        super().basic_consume(queue, no_ack, chosen, *rest, **options)
+        return super().basic_consume(queue, no_ack, chosen, *rest, **options)
 
     def close(self) -> None:
         super().close()  # restores what was not acknowledged

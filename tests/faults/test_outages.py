@@ -28,8 +28,8 @@ def thaw(server: RedisServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "seconds"),
-    [(freeze, thaw, 20), (RedisServer.kill, RedisServer.start, 5)],
+    ("begin", "end", "seconds", "count"),
+    [(freeze, thaw, 20, 50), (RedisServer.kill, RedisServer.start, 5, 20)],
     ids=["frozen", "ended"],
 )
 def test_submissions_posted_while_redis_is_away_are_taken_and_judged_when_it_is_back(
@@ -39,20 +39,21 @@ def test_submissions_posted_while_redis_is_away_are_taken_and_judged_when_it_is_
     begin: Outage,
     end: Outage,
     seconds: float,
+    count: int,
 ) -> None:
     site.start("first")
-    users = [f"user{number % USERS}" for number in range(2 * USERS)]
+    users = [f"user{number % USERS}" for number in range(count)]
     with ThreadPoolExecutor(8) as people:
         for user in users[:5]:
             ledger.post(user)
         begin(redis_server)
         back_at = time.monotonic() + seconds
         try:
-            list(people.map(ledger.post, users[5:45]))
+            list(people.map(ledger.post, users[5:-5]))
             time.sleep(max(back_at - time.monotonic(), 0))
         finally:
             end(redis_server)
-        list(people.map(ledger.post, users[45:]))
+        list(people.map(ledger.post, users[-5:]))
     ledger.check()
 
 

@@ -199,8 +199,9 @@ def test_a_message_given_back_keeps_its_place(folder: Path, channel: Any) -> Non
 def test_a_reader_that_ends_gives_back_what_it_had_not_acted_on(folder: Path, channel: Any) -> None:
     publish(folder, 2)
     with connect(folder) as other:
-        other.default_channel.basic_get("judge.cpu").ack()
-        other.default_channel.basic_get("judge.cpu")
+        ending: Any = other.default_channel
+        ending.basic_get("judge.cpu").ack()
+        ending.basic_get("judge.cpu")
     assert channel.basic_get("judge.cpu", no_ack=True).payload["number"] == 1
     assert list((folder / "queue").iterdir()) == []
 
