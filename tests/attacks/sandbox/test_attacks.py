@@ -94,8 +94,10 @@ def expectation(program: Path, sandbox: Sandbox) -> str:
     documentation = ast.get_docstring(ast.parse(program.read_text())) or ""
     assert "Strategy:" in documentation
     assert "Stopped by:" in documentation
-    found = dict(re.findall(r"^(Expected[a-zA-Z ]*): (.+)$", documentation, re.MULTILINE))
-    usual: str = found.get("Expected", "blocked")
+    found: dict[str, str] = dict(
+        re.findall(r"^(Expected[a-zA-Z ]*): (.+)$", documentation, re.MULTILINE)
+    )
+    usual = found.get("Expected", "blocked")
     if sandbox.isolation is Isolation.LANDLOCK:
         return found.get("Expected below Landlock", usual)
     return usual
