@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import select
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Self
 
 from sandbox import layout
@@ -60,6 +62,7 @@ class DockerSandbox:
         self.isolation = Isolation.CONTAINER
         self.runtime: str | None = None
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._engine: Engine | None = None
         self._folder: Folder
         self._host_folder: str
@@ -83,6 +86,7 @@ class DockerSandbox:
                     self._prepare(engine)
                     undo.pop_all()
                 self._engine = engine
+                atexit.register(self.close)
             return self._engine
 
     def _prepare(self, engine: Engine) -> None:
@@ -96,21 +100,29 @@ class DockerSandbox:
         try:
             self._host_base = base
             self._host_folder = f"{base}/{self._folder.owner}"
-            self.sweep(engine)
+            self._sweep(engine)
             self._choose_runtime(engine)
         except BaseException:
             self._folder.close()
             raise
 
-    def sweep(self, engine: Engine | None = None) -> list[str]:
+    def sweep(self) -> list[str]:
         """Remove what judges left behind that are dead: containers, whose ids are returned, and files.
 
         Raises:
             SandboxUnavailable: the engine does not answer.
         """
-        dead = self._folder.abandoned()
-        swept = (engine or self._ready()).sweep(self._host_base, self._folder.is_alive)
-        self._folder.remove(dead)
+        return self._sweep(self._ready())
+
+    def _sweep(self, engine: Engine, *, keep_mine: bool = True) -> list[str]:
+        folder = self._folder
+        dead = folder.abandoned()
+
+        def is_alive(owner: str) -> bool:
+            return keep_mine if owner == folder.owner else folder.is_alive(owner)
+
+        swept = engine.sweep(self._host_base, is_alive)
+        folder.remove(dead)
         return swept
 
     def _choose_runtime(self, engine: Engine) -> None:
@@ -127,9 +139,12 @@ class DockerSandbox:
                 )
         elif ORDINARY in engine.runtimes:
             self.runtime = ORDINARY
-        if self.runtime == GVISOR:
+        if self._is_gvisor():
             self.level = _LEVEL + _OWN_KERNEL
             self.isolation = Isolation.GVISOR
+
+    def _is_gvisor(self) -> bool:
+        return self.runtime is not None and self.runtime.startswith(GVISOR)
 
     def _why_memory_is_not_shared(self, engine: Engine) -> str | None:
         """None if a job in this runtime writes to an arena and the judge sees it."""
@@ -180,19 +195,24 @@ class DockerSandbox:
         self, connection: socket.socket, job: Job, engine: Engine, container: str
     ) -> DockerRunning:
         try:
-            channels, arenas = connect(connection, job, HOME, countable=self.runtime != GVISOR)
-        except OSError as error:
+            channels, arenas = connect(connection, job, HOME, countable=not self._is_gvisor())
+        except (OSError, KeyError) as error:
             connection.close()
-            raise SandboxUnavailable(f"the container's first process is gone: {error}") from error
+            raise SandboxUnavailable(f"the job could not be handed over: {error!r}") from error
         return DockerRunning(engine, container, channels, arenas, job.limits)
 
     def close(self) -> None:
-        """Remove this process's folder and hang up. Jobs must have ended."""
+        """Remove what is left of this sandbox's jobs and of dead judges, and hang up. Done when the
+        process ends, if not before; not by processes that it forked."""
         with self._lock:
-            if self._engine is not None:
-                self._folder.close()
-                self._engine.close()
-                self._engine = None
+            engine, self._engine = self._engine, None
+        if engine is None or os.getpid() != self._process:
+            return
+        atexit.unregister(self.close)
+        with suppress(SandboxUnavailable):  # then the next start finds it
+            self._sweep(engine, keep_mine=False)
+        self._folder.close()
+        engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +229,7 @@ def _accepted(listener: socket.socket, printed: Printed) -> socket.socket:
     """
     watch = select.poll()
     watch.register(listener, select.POLLIN)
-    watch.register(printed, select.POLLIN)
+    watch.register(printed, select.POLLRDHUP)  # its end, not its words
     ready = {descriptor for descriptor, _ in watch.poll(_START * 1000)}
     if listener.fileno() in ready:
         return listener.accept()[0]

@@ -12,10 +12,13 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 _LOCK = "lock"
+_NEW = ".new-"
+_MAKING = 60.0  # seconds after which nobody is still making a folder
 
 
 class Folder:
@@ -27,7 +30,7 @@ class Folder:
         self._base = base
         self.owner = secrets.token_hex(8)
         # Under another name until it is locked: a sweep would take it for abandoned.
-        fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=base))
+        fresh = Path(tempfile.mkdtemp(prefix=_NEW, dir=base))
         self._lock = _locked(fresh, create=True)
         self.path = fresh.rename(base / self.owner)
 
@@ -51,13 +54,23 @@ class Folder:
 
     def is_alive(self, owner: str) -> bool:
         """Whether the process that made `owner`'s folder lives."""
+        if owner.startswith(_NEW):
+            return self._is_fresh(owner)
         try:
             os.close(_locked(self._base / owner, create=False))
         except BlockingIOError:
             return True
         except FileNotFoundError:
-            return owner.startswith(".new-")  # somebody is just making it
+            return False
         return False
+
+    def _is_fresh(self, name: str) -> bool:
+        """Whether somebody may still be making this folder."""
+        try:
+            made = (self._base / name).stat().st_mtime
+        except FileNotFoundError:
+            return False
+        return time.time() - made < _MAKING
 
     def remove(self, owners: Iterable[str]) -> None:
         """Delete the folders of `owners`, who must be dead."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,29 +59,41 @@ sandbox = DockerSandbox(Settings(engine=address or None, folder=Path(folder)))
 running = sandbox.start(WAITS)
 running.read(1, time.monotonic() + 60)
 print("it runs", flush=True)
-time.sleep(600)
+sys.stdin.read()
 """
+
+
+@contextmanager
+def judge(settings: Settings) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds a running job, until its standard input is closed."""
+    command = [sys.executable, "-c", JUDGE, settings.engine or "", str(settings.folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "it runs\n"
+        yield process
+
+
+def test_a_judge_that_ends_in_the_middle_of_a_job_leaves_nothing(
+    docker_settings: Settings, engine: docker.DockerClient
+):
+    with judge(docker_settings):
+        assert len(ours(engine, docker_settings)) == 1
+    assert not ours(engine, docker_settings)
+    assert not list(docker_settings.folder.iterdir())
 
 
 def test_what_a_killed_judge_leaves_is_gone_after_the_next_start(
     docker_settings: Settings, engine: docker.DockerClient
 ):
-    judge = subprocess.Popen(
-        [sys.executable, "-c", JUDGE, docker_settings.engine or "", str(docker_settings.folder)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with judge:
-        assert judge.stdout
-        assert judge.stdout.readline() == "it runs\n"
+    with judge(docker_settings) as process:
         [left] = ours(engine, docker_settings)
         [folder] = docker_settings.folder.iterdir()
         # As if it had been killed between two questions to the engine: this one is never started.
         running = engine.api.inspect_container(left)
         labels = running["Config"]["Labels"]
         orphan = engine.api.create_container(running["Image"], ["x"], labels=labels)["Id"]
-        judge.send_signal(signal.SIGKILL)
+        process.kill()
     # The job ends by itself, because nobody holds its pipe any more.
     wait_for(lambda: left not in ours(engine, docker_settings), "the job's end")
     assert ours(engine, docker_settings) == [orphan]
