@@ -13,7 +13,7 @@ from django.db import transaction
 from structlog.contextvars import bind_contextvars
 
 from web.hardware import UnknownHardware, hardware_for
-from web.limits.rates import count_post, span
+from web.limits.rates import Exceeded, count_post, span
 from web.submissions.lifecycle import start_attempt
 from web.submissions.models import Submission
 from web.submissions.owners import Owner
@@ -55,6 +55,22 @@ class Posted:
     mode: str
     source: str
     idempotency_key: str = ""
+
+
+def refuse_stranger(owner: Owner, posted: Posted, network: str) -> None:
+    """Refuse somebody without account and session before a session is stored for them; counts nothing.
+
+    Raises:
+        Refused: as `submit` does.
+    """
+    if owner.user or owner.visitor:
+        return
+    _checked(owner, posted)
+    with transaction.atomic():
+        limit = count_post(user=None, network=network)
+        transaction.set_rollback(True)
+    if limit:
+        raise _too_often(limit)
 
 
 def submit(owner: Owner, posted: Posted, network: str = "") -> Submission:
@@ -105,12 +121,16 @@ def _check_fair_use(owner: Owner, network: str) -> None:
         )
     limit = count_post(user=owner.user.pk if owner.user else None, network=network)
     if limit:
-        plural = "s are" if limit.amount > 1 else " is"
-        raise TooMany(
-            f"In {span(limit.seconds)} at most {limit.amount} submission{plural} taken from one "
-            f"{_LIMITED[limit.kind]}. Press the button again in {span(limit.wait)}.",
-            wait=limit.wait,
-        )
+        raise _too_often(limit)
+
+
+def _too_often(limit: Exceeded) -> TooMany:
+    plural = "s are" if limit.amount > 1 else " is"
+    return TooMany(
+        f"In {span(limit.seconds)} at most {limit.amount} submission{plural} taken from one "
+        f"{_LIMITED[limit.kind]}. Press the button again in {span(limit.wait)}.",
+        wait=limit.wait,
+    )
 
 
 def _checked(owner: Owner, posted: Posted) -> str:

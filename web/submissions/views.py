@@ -18,7 +18,7 @@ from web.catalogue.pages import language_choices
 from web.catalogue.routing import problem_view
 from web.catalogue.views import Draft, problem_page
 from web.limits.rates import client_network
-from web.submissions.intake import Posted, Refused, TooMany
+from web.submissions.intake import Posted, Refused, TooMany, refuse_stranger
 from web.submissions.intake import submit as take_in
 from web.submissions.models import Submission
 from web.submissions.owners import Owner, visible_submission
@@ -50,7 +50,9 @@ def submit(request: HttpRequest, problem: Problem) -> HttpResponse:
         idempotency_key=request.POST.get("idempotency_key", ""),
     )
     try:
-        submission = take_in(Owner.remembered(request), posted, client_network(request))
+        network = client_network(request)
+        refuse_stranger(Owner.of(request), posted, network)
+        submission = take_in(Owner.remembered(request), posted, network)
     except Refused as refusal:
         return _refused(request, problem, posted, refusal)
     if getattr(request, "htmx", False):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
@@ -156,7 +157,9 @@ def test_who_posts_too_often_is_told_beside_the_buttons_when_to_press_again(
     assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#refusal", "outerHTML")
     said = response.content.decode()
     assert 'id="refusal"' in said
-    assert "In 1 hour at most 1 submission is taken from one person. Press the button again in" in said
+    assert (
+        "In 1 hour at most 1 submission is taken from one person. Press the button again in" in said
+    )
     assert Submission.objects.count() == 1
 
 
@@ -197,3 +200,12 @@ def test_a_plain_post_that_is_too_many_keeps_the_source(as_alice: Client, settin
 def test_a_press_that_is_taken_clears_what_was_refused_before(as_alice: Client) -> None:
     taken = as_alice.post(URL, fields(), headers=HTMX).content.decode()
     assert '<div id="refusal" hx-swap-oob="true"></div>' in taken
+
+
+def test_no_session_is_stored_for_a_stranger_who_is_refused(db: None, settings: Any) -> None:
+    settings.BACKPASS_LIMITS = settings.BACKPASS_LIMITS | {"visitor": "1/hour"}
+    assert Client().post(URL, fields(source=" ")).status_code == 422
+    assert not Session.objects.exists()
+    assert Client().post(URL, fields()).status_code == 302
+    assert Client().post(URL, fields()).status_code == 429
+    assert Session.objects.count() == 1
