@@ -331,7 +331,7 @@ def _environment(sandbox: Sandbox, hardware: HardwareSpec) -> dict[str, str]:
     facts = {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "isolation": sandbox.name,
+        "isolation": sandbox.isolation.value,
         "cpu": cpu_model(),
         "threads": str(cpu_threads()),
     }
