@@ -1,6 +1,8 @@
-"""``python -m runner judge FILE --problem NAME``: the judge without a web site.
+"""``python -m runner judge FILE --problem NAME``: the judge without a web site; ``python -m runner
+inspect FILE --problem NAME``: a look inside a Triton file's kernels without a GPU.
 
-Exit codes: 0 passed; 1 judged and not passed; 2 wrong usage; 3 the judge itself failed.
+Exit codes: 0 passed (or looked into); 1 judged and not passed (or nothing to see); 2 wrong usage; 3 the
+judge itself failed.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from problems import Language, UnknownProblem, all_problems, get_problem
+from problems import Language, Problem, UnknownProblem, all_problems, get_problem
 from runner.failures import HarnessBroken
 from runner.hardware import HARDWARE, HardwareSpec, UnknownHardware, get_hardware, hardware_for
+from runner.inspection.inspect import TARGETS, inspect
+from runner.inspection.text import render as render_inspection
 from runner.judge import Request, judge
 from runner.pool import ColdSessions
 from runner.text import render
@@ -33,17 +37,21 @@ class UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     options = _parser().parse_args(arguments)
+    commands = {"judge": _judge, "inspect": _inspect}
     try:
-        request = _request(options)
+        return commands[options.command](options)
     except UsageError as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE
-    try:
-        sessions = ColdSessions(best_sandbox(unsafe=options.unsafe_no_sandbox))
-        report = judge(request, sessions, _quiet if options.json else _show_progress)
     except (SandboxUnavailable, HarnessBroken) as error:
         sys.stderr.write(f"error: the judge failed: {error}\n")
         return JUDGE_FAILED
+
+
+def _judge(options: argparse.Namespace) -> int:
+    request = _request(options)
+    sessions = ColdSessions(best_sandbox(unsafe=options.unsafe_no_sandbox))
+    report = judge(request, sessions, _quiet if options.json else _show_progress)
     if options.json:
         sys.stdout.write(json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n")
     else:
@@ -53,14 +61,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return PASSED if report.verdict is Verdict.ACCEPTED else NOT_PASSED
 
 
+def _inspect(options: argparse.Namespace) -> int:
+    problem, source = _problem(options.problem), _source(options.file)
+    if not imports_triton(source):
+        raise UsageError(f"{options.file} does not import triton: there is nothing to compile")
+    found = inspect(
+        problem,
+        source,
+        best_sandbox(unsafe=options.unsafe_no_sandbox),
+        targets=options.target or TARGETS,
+    )
+    if options.json:
+        sys.stdout.write(json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(render_inspection(found))
+    return PASSED if found.kernels else NOT_PASSED
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m runner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("judge", help="judge one file", description="Judge one file.")
+    _add_judge(commands.add_parser("judge", help="judge one file", description="Judge one file."))
+    _add_inspect(
+        commands.add_parser(
+            "inspect",
+            help="look inside a Triton file's kernels",
+            description="Compile what a Triton file launches on a benchmark shape for GPUs.",
+        )
+    )
+    return parser
+
+
+def _add_inspect(one: argparse.ArgumentParser) -> None:
+    _add_common(one)
+    one.add_argument(
+        "--target", action="append", choices=TARGETS, help="may be repeated; default: all"
+    )
+
+
+def _add_common(one: argparse.ArgumentParser) -> None:
     one.add_argument("file", type=Path, metavar="FILE")
     one.add_argument(
         "--problem", required=True, help=f"one of: {', '.join(p.slug for p in all_problems())}"
     )
+    one.add_argument("--json", action="store_true", help="print everything as JSON")
+    one.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run the file as an ordinary process of yours: only for code you trust",
+    )
+
+
+def _add_judge(one: argparse.ArgumentParser) -> None:
+    _add_common(one)
     one.add_argument("--hardware", choices=tuple(HARDWARE), help="default: what takes the language")
     one.add_argument(
         "--language",
@@ -68,25 +121,28 @@ def _parser() -> argparse.ArgumentParser:
         help="default: Triton if the file imports triton, else PyTorch",
     )
     one.add_argument("--public-only", action="store_true", help="only the public cases, no timing")
-    one.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    one.add_argument(
-        "--unsafe-no-sandbox",
-        action="store_true",
-        help="run the file as an ordinary process of yours: only for code you trust",
-    )
-    return parser
+
+
+def _source(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {file}: {error}") from None
+
+
+def _problem(slug: str) -> Problem:
+    try:
+        return get_problem(slug)
+    except UnknownProblem as error:
+        raise UsageError(str(error)) from None
 
 
 def _request(options: argparse.Namespace) -> Request:
+    source, problem = _source(options.file), _problem(options.problem)
+    language = _language(options, source)
     try:
-        source = options.file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {options.file}: {error}") from None
-    try:
-        problem = get_problem(options.problem)
-        language = _language(options, source)
         hardware = _hardware(options.hardware, language)
-    except (UnknownProblem, UnknownHardware) as error:
+    except UnknownHardware as error:
         raise UsageError(str(error)) from None
     return Request(
         problem=problem,

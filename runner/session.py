@@ -1,18 +1,15 @@
-"""A conversation with one sandboxed process that runs a submission.
+"""One sandboxed process that runs a submission, and the memory shared with it.
 
-Everything the process says is parsed as data from an enemy: lengths are bounded, JSON is checked field
-by field, gradients are raw bytes of a dtype and shape that the judge knows beforehand.
+What it says is data from an enemy: replies are checked field by field, gradients are raw bytes of a
+dtype and shape that the judge knows beforehand.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
-import struct
 import sys
 import sysconfig
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,20 +18,18 @@ from typing import Any, Self
 import torch
 
 from problems.spec import Dims, GradientSpec, Problem, Tensors
-from runner.failures import HarnessBroken, SessionFailed, from_ending, from_error, text
+from runner.conversation import Conversation
+from runner.failures import HarnessBroken, SessionFailed, from_error, text
 from runner.hardware import HardwareSpec, cpu_threads
 from runner.memory import Capacity, layouts_of, places_of, raw_bytes
-from sandbox.spec import DeadlinePassed, Job, JobEnded, Limits, Running, Sandbox
+from sandbox.spec import Job, Limits, Sandbox
 from wire.verdict import Verdict
 
 HARNESS = Path(__file__).parent / "harness"
-START_SECONDS = 60.0
 LOAD_SECONDS = 30.0
 PING_SECONDS = 5.0
 # Bytes of the gradients looked at the moment an answer comes: who writes them later is found out.
 PROBES = 256
-_LONGEST_MESSAGE = 256 << 10
-_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,11 @@ def python_trees() -> tuple[Path, ...]:
     found = {Path(sys.prefix), Path(sys.base_prefix), Path(sysconfig.get_paths()["purelib"])}
     resolved = {p.resolve() for p in found} | found
     return tuple(sorted(p for p in resolved if not any(q in p.parents for q in resolved)))
+
+
+def harness_files() -> dict[str, bytes]:
+    """The code of ours that runs inside a sandbox, as a job's files."""
+    return {f"harness/{p.name}": p.read_bytes() for p in sorted(HARNESS.glob("*.py"))}
 
 
 class Session:
@@ -79,18 +79,19 @@ class Session:
         capacity = Capacity.for_any_problem(hardware.name)
         self._hardware = hardware
         self._wanted: list[dict[str, Any]] = []
-        self._running: Running = sandbox.start(
+        running = sandbox.start(
             Job(
                 argv=(sys.executable, "-B", "-s", "-m", "harness.main"),
-                files={f"harness/{p.name}": p.read_bytes() for p in sorted(HARNESS.glob("*.py"))},
+                files=harness_files(),
                 trees=(*python_trees(), *trees),
                 environment=self._environment(),
                 arenas={"inputs": capacity.inputs, "outputs": capacity.outputs},
                 limits=limits,
             )
         )
-        self._inputs = self._running.arena("inputs")
-        self._outputs = self._running.arena("outputs")
+        self._conversation = Conversation(running)
+        self._inputs = running.arena("inputs")
+        self._outputs = running.arena("outputs")
 
     def _environment(self) -> Mapping[str, str]:
         threads = str(cpu_threads())
@@ -106,20 +107,8 @@ class Session:
         }
 
     def start(self) -> None:
-        """Wait until the harness has imported its libraries.
-
-        Raises:
-            HarnessBroken: it could not.
-        """
-        try:
-            reply = self._read_message(time.monotonic() + START_SECONDS)
-        except (JobEnded, DeadlinePassed) as error:
-            ending = self._running.kill()
-            raise HarnessBroken(
-                f"the sandboxed process did not start ({ending}): {self._running.printed()[-2000:]}"
-            ) from error
-        if reply != {"ready": True}:
-            raise HarnessBroken(f"the sandboxed process began with {str(reply)[:200]}")
+        """Wait until the harness has imported its libraries. Raises HarnessBroken."""
+        self._conversation.start()
 
     def load(self, problem: Problem, source: str) -> None:
         """Import a submission to `problem`.
@@ -129,7 +118,7 @@ class Session:
         """
         self._problem = problem
         names = [a.name for a in problem.arguments]
-        reply, _ = self._ask(
+        reply, _ = self._conversation.ask(
             {"do": "load", "source": source, "arguments": names}, LOAD_SECONDS, "loading the file"
         )
         if "error" in reply:
@@ -148,7 +137,7 @@ class Session:
             raise HarnessBroken(
                 f"the gradients need {handed_over} bytes of {len(self._outputs)} shared ones"
             )
-        self._ask(
+        self._conversation.ask(
             {"do": "prepare", "inputs": layouts, "outputs": self._wanted},
             self._hardware.call_seconds,
             "taking its arguments",
@@ -174,7 +163,7 @@ class Session:
             SessionFailed: it raised, died, took too long, or returned something else than asked for.
         """
         seen: list[torch.Tensor] = []
-        reply, wall = self._ask(
+        reply, wall = self._conversation.ask(
             {"do": "call"},
             self._hardware.call_seconds,
             "one call of backward",
@@ -227,69 +216,18 @@ class Session:
             )
 
     def printed(self) -> str:
-        return self._running.printed()
+        return self._conversation.printed()
 
     def alive(self) -> bool:
         """Whether the process still answers."""
         try:
-            reply, _ = self._ask({"do": "ping"}, PING_SECONDS, "answering")
+            reply, _ = self._conversation.ask({"do": "ping"}, PING_SECONDS, "answering")
         except SessionFailed:
             return False
         return reply == {"alive": True}
 
-    def _ask(
-        self,
-        command: Mapping[str, Any],
-        seconds: float,
-        doing: str,
-        at_once: Callable[[], None] = lambda: None,
-    ) -> tuple[dict[str, Any], float]:
-        """Send `command`; the reply, and the seconds until it was there by the judge's clock.
-
-        The process runs only meanwhile. `at_once` is called when the reply is there, before the
-        process is stopped.
-        """
-        token = secrets.token_hex(8)
-        body = json.dumps({**command, "token": token}).encode()
-        deadline = time.monotonic() + seconds
-        try:
-            begin = time.perf_counter()
-            self._running.resume()
-            self._running.write(_LENGTH.pack(len(body)) + body, deadline)
-            reply = self._read_message(deadline)
-            wall = time.perf_counter() - begin
-            at_once()
-            self._running.pause()
-        except DeadlinePassed:
-            self._running.kill()
-            raise SessionFailed(
-                Verdict.TIMED_OUT, f"Stopped after {seconds:g} s: {doing} took too long."
-            ) from None
-        except JobEnded:
-            raise from_ending(self._running.kill(), doing) from None
-        if reply.pop("token", None) != token:
-            raise SessionFailed(
-                Verdict.INVALID_OUTPUT, "The process answered something that was not asked."
-            )
-        return reply, wall
-
-    def _read_message(self, deadline: float) -> dict[str, Any]:
-        size = _LENGTH.unpack(self._running.read(_LENGTH.size, deadline))[0]
-        if size > _LONGEST_MESSAGE:
-            raise SessionFailed(
-                Verdict.INVALID_OUTPUT, "The process sent a message that is too long."
-            )
-        body = self._running.read(size, deadline)
-        try:
-            message = json.loads(body)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            raise SessionFailed(Verdict.INVALID_OUTPUT, "The process sent something unreadable.")
-        return message
-
     def __enter__(self) -> Self:
-        self._running.__enter__()
+        self._conversation.__enter__()
         return self
 
     def __exit__(
@@ -300,4 +238,4 @@ class Session:
     ) -> None:
         self._inputs.release()
         self._outputs.release()
-        self._running.__exit__(kind, error, trace)
+        self._conversation.__exit__(kind, error, trace)

@@ -17,9 +17,9 @@ WRONG = "def backward(grad_output, x):\n    return grad_output * x.relu()\n"
 pytestmark = pytest.mark.sandbox
 
 
-def run(*arguments):
+def run(*arguments, command="judge"):
     return subprocess.run(
-        [sys.executable, "-m", "runner", "judge", *map(str, arguments)],
+        [sys.executable, "-m", "runner", command, *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -49,6 +49,21 @@ def test_a_wrong_file_does_not_pass_and_is_shown_where_it_is_wrong(tmp_path):
     assert done.stdout.startswith("WRONG GRADIENT")
     assert "dx" in done.stdout
     assert "expected" in done.stdout
+
+
+def test_a_look_inside_a_triton_file():
+    path = ROOT / "kernels/relu_squared/triton.py"
+    done = run(path, "--problem", "relu_squared", "--target", "sm_90", "--json", command="inspect")
+    assert done.returncode == PASSED, done.stderr
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert kernel["target"] == "sm_90"
+    assert "LDG.E.128" in kernel["sass"]["text"]
+
+
+def test_a_file_without_triton_has_nothing_to_look_into():
+    done = run(SOLUTION, "--problem", "relu_squared", command="inspect")
+    assert done.returncode == USAGE
+    assert "does not import triton" in done.stderr
 
 
 def test_triton_files_are_recognised_and_interpreted():

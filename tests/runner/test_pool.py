@@ -59,7 +59,7 @@ def test_a_session_that_died_while_waiting_is_replaced(sandbox):
     with WarmPool(sandbox, [CPU]) as pool:
         pool.settle()
         for waiting in pool._waiting.values():
-            waiting.result().session._running.kill()
+            waiting.result().session._conversation._running.kill()
         with pool.take(CPU) as session:
             assert works(session)
 

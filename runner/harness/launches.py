@@ -1,0 +1,167 @@
+"""Which kernels a submission launches, and with what: recorded, not run, on tensors without memory.
+
+A benchmark shape may need gigabytes and, interpreted, hours. PyTorch's fake tensors have shapes, strides
+and dtypes but no values, so that `backward` runs at any shape at once; the launcher of Triton's kernels
+is replaced by one that writes down what it was given. A submission that looks at values is run again on
+real tensors of zeros, on the CPU.
+
+Runs inside the sandbox, in a process in which kernels are compiled and not interpreted.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from triton.runtime import autotuner
+from triton.runtime.jit import JITFunction
+
+from .pretended import pretending
+
+MOST_LAUNCHES = 4096
+
+_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bfloat16,
+        torch.float16,
+        torch.float32,
+        torch.float64,
+        torch.int32,
+        torch.int64,
+    )
+}
+
+
+class TooManyLaunches(RuntimeError):
+    """More launches than anybody can read."""
+
+
+class PointerLike:
+    """What a launch knows about a tensor: dtype, shape, and how its first element is aligned."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.dtype = tensor.dtype
+        self.shape = tuple(tensor.shape)
+        self._offset = tensor.storage_offset() * tensor.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """An address as far from a multiple of 16 as the tensor's, if its storage begins at one."""
+        return self._offset
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: the kernel, its arguments by name (tensors as PointerLike), what it passes to the
+    compiler (num_warps ...), and its grid."""
+
+    kernel: JITFunction[Any]
+    arguments: dict[str, Any]
+    options: dict[str, Any]
+    grid: tuple[int, ...]
+
+
+class Recorder:
+    """Takes the place of Triton's launcher and keeps what it sees."""
+
+    def __init__(self) -> None:
+        self.launches: list[Launch] = []
+        self.remarks: list[str] = []
+
+    def install(self) -> None:
+        recorder = self
+
+        def run(self: JITFunction[Any], *args: Any, grid: Any, **kwargs: Any) -> None:
+            kwargs.pop("warmup")
+            recorder.record(self, args, kwargs, grid)
+
+        JITFunction.run = run  # type: ignore[method-assign, assignment]
+        original = autotuner.Autotuner.run
+
+        def run_first(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if len(self.configs) > 1:
+                self.nargs = dict(zip(self.arg_names, args, strict=False))
+                first = self.prune_configs(kwargs)[0]
+                recorder.remark(
+                    f"{self.base_fn.__name__}: autotune has {len(self.configs)} configurations; "
+                    f"this is the first, {first}"
+                )
+                self.configs = [first]
+            return original(self, *args, **kwargs)
+
+        autotuner.Autotuner.run = run_first
+
+    def remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+    def record(
+        self, kernel: JITFunction[Any], args: Sequence[Any], kwargs: dict[str, Any], grid: Any
+    ) -> None:
+        """Raises TypeError for arguments that the kernel does not take, TooManyLaunches."""
+        if len(self.launches) >= MOST_LAUNCHES:
+            raise TooManyLaunches(f"backward launches more than {MOST_LAUNCHES} kernels")
+        names = kernel.signature.parameters
+        own = {k: v for k, v in kwargs.items() if k in names}
+        bound = kernel.signature.bind(*args, **own)
+        bound.apply_defaults()
+        sizes = grid(bound.arguments) if callable(grid) else grid
+        sizes = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
+        self.launches.append(
+            Launch(
+                kernel=kernel,
+                arguments={name: _kept(value) for name, value in bound.arguments.items()},
+                options={k: v for k, v in kwargs.items() if k not in names},
+                grid=tuple(int(size) for size in sizes),
+            )
+        )
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return PointerLike(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_kept(v) for v in value)
+    return value
+
+
+def record(
+    recorder: Recorder,
+    backward: Callable[..., Any],
+    specs: Sequence[dict[str, Any]],
+    gpu: dict[str, Any],
+) -> list[Launch]:
+    """The launches of one call of `backward`, as on `gpu`, on arguments of these specs: dtype, shape,
+    stride."""
+    recorder.launches = []
+    try:
+        with pretending(gpu), FakeTensorMode():
+            backward(*(_empty(spec) for spec in specs))
+    except TooManyLaunches:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever looking at a value that is not there raises
+        recorder.remark(
+            "backward looks at the values of tensors, or at what only a GPU could answer "
+            f"({type(error).__name__}); what it launches is shown for arguments full of zeros on a CPU"
+        )
+        recorder.launches = []
+        backward(*(_zeros(spec) for spec in specs))
+    return recorder.launches
+
+
+def _empty(spec: dict[str, Any]) -> torch.Tensor:
+    dtype = _DTYPES[spec["dtype"]]
+    return torch.empty_strided(spec["shape"], spec["stride"], dtype=dtype, device="cuda")
+
+
+def _zeros(spec: dict[str, Any]) -> torch.Tensor:
+    return torch.zeros(spec["shape"], dtype=_DTYPES[spec["dtype"]])
+
+
+def first_line(kernel: JITFunction[Any]) -> int:
+    """The line of the file on which the kernel's source begins."""
+    return int(inspect.getsourcelines(kernel.fn)[1])

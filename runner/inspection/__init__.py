@@ -1,0 +1,1 @@
+"""A look inside a submission's kernels without a GPU. Everything shown is evidence, not a verdict."""

@@ -1,0 +1,143 @@
+"""Compiling a submission's kernels in a sandbox: what it launches on a shape, for each target.
+
+The answer is data from an enemy, as everything is that shares a process with a submission: sizes are
+bounded, and every field is read as what it should be or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from problems.spec import Dims, Problem, lengths
+from runner.conversation import Conversation
+from runner.failures import SessionFailed, from_error, text
+from runner.hardware import cpu_threads
+from runner.inspection.gpus import Gpu
+from runner.memory import dtype_name
+from runner.session import LOAD_SECONDS, harness_files, python_trees
+from sandbox.spec import Job, Limits, Sandbox
+from wire.verdict import Verdict
+
+TEXTS_BYTES = 64 << 20
+COMPILE_SECONDS = 120.0
+MOST_KERNELS = 12
+LIMITS = Limits(wall=300.0, cpu=900.0, memory=4 << 30)
+
+Answer = dict[str, Any]
+
+
+class Compiler:
+    """One process that compiles one submission. A context manager."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        running = sandbox.start(
+            Job(
+                argv=(sys.executable, "-B", "-s", "-m", "harness.compile_main"),
+                files=harness_files(),
+                trees=python_trees(),
+                environment={
+                    "LANG": "C.UTF-8",
+                    "PYTHONPATH": "/job",
+                    "PYTHONHASHSEED": "0",
+                    "OMP_NUM_THREADS": str(cpu_threads()),
+                    "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108 - the job's own, private /tmp
+                },
+                arenas={"texts": TEXTS_BYTES},
+                limits=LIMITS,
+            )
+        )
+        self._texts = running.arena("texts")
+        self._conversation = Conversation(running)
+
+    def start(self) -> None:
+        """Wait until it has imported its libraries. Raises HarnessBroken."""
+        self._conversation.start()
+
+    def load(self, problem: Problem, source: str) -> None:
+        """Import a submission. Raises SessionFailed when it cannot be imported."""
+        names = [a.name for a in problem.arguments]
+        command = {"do": "load", "source": source, "arguments": names}
+        reply, _ = self._conversation.ask(command, LOAD_SECONDS, "loading the file")
+        if "error" in reply:
+            raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
+
+    def compile(
+        self, specs: Sequence[Mapping[str, Any]], gpus: Sequence[Gpu]
+    ) -> tuple[list[Answer], list[str]]:
+        """What is launched on arguments of `specs` on each GPU, compiled for it, as the process tells
+        it, and its remarks.
+
+        Raises:
+            SessionFailed: `backward` raised, or the process failed.
+        """
+        command = {
+            "do": "compile",
+            "specs": list(specs),
+            "gpus": [_plain(gpu) for gpu in gpus],
+            "most": MOST_KERNELS,
+        }
+        reply, _ = self._conversation.ask(command, COMPILE_SECONDS, "compiling")
+        if "error" in reply:
+            raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
+        answer = self._answer(reply)
+        kernels = [k for k in _list(answer.get("kernels")) if isinstance(k, dict)]
+        remarks = [text(r, 500) for r in _list(answer.get("remarks"))[:20]]
+        left_out = answer.get("left_out")
+        if isinstance(left_out, int) and left_out > 0:
+            remarks.append(
+                f"{left_out} more kernels are launched; the first {MOST_KERNELS} are shown"
+            )
+        return kernels[: MOST_KERNELS * len(gpus)], remarks
+
+    def _answer(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        if "too_long" in reply:
+            raise SessionFailed(
+                Verdict.INVALID_OUTPUT,
+                f"The kernels compile to more text than the {TEXTS_BYTES >> 20} MiB that are shown.",
+            )
+        size = reply.get("bytes")
+        if type(size) is not int or not 0 < size <= TEXTS_BYTES:
+            raise SessionFailed(Verdict.INVALID_OUTPUT, "The process did not say what it compiled.")
+        try:
+            answer = json.loads(bytes(self._texts[:size]))
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise SessionFailed(Verdict.INVALID_OUTPUT, "The process sent something unreadable.")
+        return answer
+
+    def __enter__(self) -> Compiler:
+        self._conversation.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._texts.release()
+        self._conversation.__exit__(*error)
+
+
+def _plain(gpu: Gpu) -> dict[str, Any]:
+    """What a launch may ask about a GPU."""
+    kept = ("name", "capability", "multiprocessors", "registers", "shared_memory_of_block")
+    return {name: getattr(gpu, name) for name in (*kept, "warps", "l2_bytes")}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any]]:
+    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous."""
+    shapes = [lengths(argument.shape, dims) for argument in problem.arguments]
+    return [
+        {
+            "dtype": dtype_name(argument.dtype),
+            "shape": list(shape),
+            "stride": list(torch.empty(shape, device="meta").stride()),
+        }
+        for argument, shape in zip(problem.arguments, shapes, strict=True)
+    ]

@@ -1,0 +1,148 @@
+"""What looking into a submission's kernels found: how they compile for GPUs, what they do wrong, what
+memory they touch. Plain data with a JSON form; nothing here says how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One form of a kernel on its way to machine code.
+
+    `lines[i]` is the line of the submitted file from which line i of `text` comes; 0 where it comes from
+    none.
+    """
+
+    text: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something worth knowing about a compiled kernel, in plain words; `line` 0 concerns all of it."""
+
+    kind: str
+    message: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """How often machine code reads or writes global memory in units of `width` bytes a thread."""
+
+    op: str  # "load", "store", "copy" (to shared memory), "bulk" (tensor memory accelerator)
+    width: int
+    count: int
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """One kernel as compiled for one target.
+
+    Registers are counted for each thread, spills and stack in bytes a thread, shared memory in bytes a
+    block. `occupancy` is the share of a multiprocessor's warps that can be resident at once,
+    `limited_by` what keeps it from more. `error` is the compiler's complaint when there is no result.
+    """
+
+    name: str
+    target: str  # "sm_90"
+    line: int
+    grid: tuple[int, ...]
+    launches: int
+    arguments: dict[str, str]
+    constants: dict[str, str]
+    options: dict[str, str]
+    num_warps: int = 0
+    num_stages: int = 0
+    registers: int = 0
+    spills: int = 0
+    shared_memory: int = 0
+    occupancy: float = 0.0
+    limited_by: str = ""
+    tensor_core: int = 0
+    atomics: int = 0
+    accesses: tuple[MemoryAccess, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    ttir: Stage | None = None
+    ttgir: Stage | None = None
+    llir: Stage | None = None
+    ptx: Stage | None = None
+    sass: Stage | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault that the interpreter saw while a kernel ran."""
+
+    kind: str  # "race", "out_of_bounds", ...
+    message: str
+    line: int
+    kernel: str = ""
+    tensor: str = ""
+    index: tuple[int, ...] = ()
+    program: tuple[int, ...] = ()
+    case: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """What one launch moved of one tensor, in bytes."""
+
+    tensor: str
+    loaded: int
+    stored: int
+    minimum: int
+    sectors: int  # 32-byte sectors that the accesses of a warp touch, added up
+    atomics: int = 0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the launches of one kernel did on one shape."""
+
+    kernel: str
+    shape: dict[str, int]
+    programs: int
+    bytes: int
+    minimum_bytes: int
+    sectors: int
+    flops: dict[str, int]
+    tensors: tuple[TensorTraffic, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelledTime:
+    """A modelled time in seconds of all kernels on one shape; never a measured one."""
+
+    gpu: str
+    shape: str
+    seconds: float
+    roofline: float
+    parts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def efficiency(self) -> float:
+        return self.roofline / self.seconds
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Everything that was found; `remarks` says what could not be looked into, and why."""
+
+    problem: str
+    shape: str
+    dims: dict[str, int]
+    targets: tuple[str, ...]
+    kernels: tuple[CompiledKernel, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    models: tuple[ModelledTime, ...] = ()
+    remarks: tuple[str, ...] = ()
+    schema: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
