@@ -123,9 +123,7 @@ class Timing:
     speedup: float  # baseline / median
     reported: float  # the sandbox's own median, which must agree
     uncertainty: float
-    processes: int = (
-        1  # pairs of processes, the submission's and the baseline's, that made the calls
-    )
+    processes: int = 1  # pairs, the submission's and the baseline's, that made the calls
 
 
 @dataclass(frozen=True)
