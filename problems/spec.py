@@ -47,7 +47,8 @@ class TensorSpec:
     """One argument of `backward`.
 
     `shape` names dimensions of the problem, e.g. ``("M", "N")``, or a multiple of one: ``"2P"`` is twice
-    the dimension P. ``()`` is a 0-dimensional tensor.
+    the dimension P. ``()`` is a 0-dimensional tensor. `shape_only` says that the gradient does not depend
+    on its values: it is handed over for its shape, and the least traffic leaves it unread.
     """
 
     name: str
@@ -55,6 +56,7 @@ class TensorSpec:
     role: Role
     shape: tuple[str, ...]
     meaning: str
+    shape_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Looking up rows of a table, backward: a scatter in which rows meet."""

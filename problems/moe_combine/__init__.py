@@ -1,0 +1,1 @@
+"""The weighted sum that brings tokens back from their experts, backward."""

@@ -1,0 +1,18 @@
+# expect: wrong_gradient
+"""Keeps the carry in bfloat16."""
+
+import torch
+
+
+def backward(grad_output, a, h):
+    T = a.shape[1]
+    dx = torch.empty(a.shape)
+    da = torch.zeros(a.shape)
+    carry = torch.zeros(a[:, 0].shape)
+    for t in range(T - 1, -1, -1):
+        g = grad_output[:, t] + carry
+        dx[:, t] = g
+        if t > 0:
+            da[:, t] = g * h[:, t - 1]
+        carry = (a[:, t] * g).bfloat16().float()
+    return dx, da
