@@ -6,9 +6,9 @@ from __future__ import annotations
 import shutil
 
 from sandbox.identity import INSIDE, Identity
+from sandbox.launched import LocalRunning
 from sandbox.layout import Step
 from sandbox.local import HOSTNAME, LocalSandbox
-from sandbox.process import LocalRunning
 from sandbox.spec import Isolation, Job, SandboxUnavailable
 
 

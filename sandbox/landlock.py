@@ -18,9 +18,10 @@ from sandbox.arenas import Arena
 from sandbox.folder import JobFolder
 from sandbox.identity import NOBODY, Identity, nobody_exists
 from sandbox.landlock_meter import FolderMeter, descendants
+from sandbox.launched import LocalRunning
 from sandbox.layout import Step
 from sandbox.local import PACKAGES, LocalSandbox
-from sandbox.process import Channels, LocalRunning
+from sandbox.process import Channels
 from sandbox.spec import Isolation, Job, Limits, SandboxUnavailable
 from sandbox.watchdog import Meter
 

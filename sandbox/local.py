@@ -15,8 +15,9 @@ from typing import Any
 from sandbox import layout, seccomp
 from sandbox.arenas import Arena, bytes_in_memory
 from sandbox.identity import Identity, identity
+from sandbox.launched import LocalRunning
 from sandbox.limits import kernel_counts_by_namespace, rlimits
-from sandbox.process import Channels, LocalRunning
+from sandbox.process import Channels
 from sandbox.spec import Isolation, Job, Limits, SandboxUnavailable
 
 HOSTNAME = "sandbox"

@@ -6,7 +6,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -15,16 +14,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import psutil
-
 from sandbox.arenas import Arena
-from sandbox.freezer import Freezer
 from sandbox.output import CappedDrain
 from sandbox.spec import DeadlinePassed, Ending, JobEnded, Limits, SandboxUnavailable
 from sandbox.watchdog import Meter, ProcMeter, Watchdog
 
 _START = 20.0  # seconds a sandbox may take to come up on a busy machine
-_KILL = 5.0  # seconds a launcher has to end its sandbox before it is ended itself
 _REPORT = 1.0  # seconds between the end of a stream and the news of the job's end
 _CHUNK = 1 << 20
 _MESSAGE = 4096
@@ -280,55 +275,6 @@ class PipedRunning(ABC):
         /,
     ) -> None:
         self.kill()
-
-
-class LocalRunning(PipedRunning):
-    """A job below a launcher on this machine."""
-
-    def __init__(
-        self,
-        launcher: subprocess.Popen[bytes],
-        channels: Channels,
-        arenas: dict[str, Arena],
-        limits: Limits,
-    ) -> None:
-        """Take over everything given; `wait_until_started` comes next."""
-        super().__init__(channels, arenas, limits)
-        self._launcher = launcher
-        self._freezer = Freezer(launcher.pid)
-
-    def tree(self) -> list[int]:
-        """The host's pids of all processes below the launcher."""
-        try:
-            found = psutil.Process(self._launcher.pid).children(recursive=True)
-        except psutil.NoSuchProcess:
-            return []
-        return [process.pid for process in found]
-
-    def _is_running(self) -> bool:
-        return self._launcher.poll() is None
-
-    def _end(self) -> None:
-        try:
-            os.write(self._channels.control, b"k")
-        except OSError:
-            return  # the launcher is gone, and with it the sandbox
-
-    def _wait_for_the_end(self) -> None:
-        try:
-            self._launcher.wait(_KILL)
-        except subprocess.TimeoutExpired:
-            self._launcher.kill()  # its death signals take the sandbox with it
-            self._launcher.wait()
-
-    def _freeze(self) -> None:
-        self._freezer.freeze()
-
-    def _thaw(self) -> None:
-        self._freezer.thaw()
-
-    def _let_go(self) -> None:
-        self._freezer.close()
 
 
 def _ready(descriptor: int, event: int, deadline: float) -> bool:

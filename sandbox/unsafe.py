@@ -11,9 +11,9 @@ from collections.abc import Callable
 from sandbox import landlock_kernel
 from sandbox.folder import JobFolder
 from sandbox.identity import Identity
+from sandbox.launched import LocalRunning
 from sandbox.layout import Step
 from sandbox.local import PACKAGES, LocalSandbox
-from sandbox.process import LocalRunning
 from sandbox.spec import Isolation, Job
 
 

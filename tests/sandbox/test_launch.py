@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sandbox.process import LocalRunning
+from sandbox.launched import LocalRunning
 from sandbox.spec import Sandbox
 from tests.sandbox.support import PYTHON, REAL, as_nobody, python_for_everybody, python_job
 
