@@ -87,3 +87,12 @@ def test_those_that_came_later_do_not_count(as_alice: Client, alice: User, bob: 
     make_submission(bob)
     response = as_alice.get(reverse("submission_status", args=[submission.pk]))
     assert response.context["progress"].place == 1
+
+
+def test_a_far_place_is_told_as_such(
+    as_alice: Client, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.submissions.queries.LAST_PLACE", 2)
+    for _ in range(3):
+        make_submission(bob)
+    assert "place 2 or later in line" in fragment(as_alice, make_submission(alice))
