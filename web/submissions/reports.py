@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -17,6 +18,8 @@ MAX_TEXT = 200_000
 MAX_ITEMS = 10_000
 MAX_HEADLINE = 500
 _MAX_INTEGER = 2**63 - 1
+# NUL, which PostgreSQL does not take; what a terminal obeys; what turns the order of text round.
+_OBEYED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class BadReport(ValueError):
@@ -27,7 +30,7 @@ def read_report(data: Any, submission: Submission, *, may_be_newer: bool = False
     """The report in `data`, checked against the declared types and against the submission.
 
     A rejudge `may_be_newer`: about a later version of the problem than the submission was written for.
-    Text is made storable: PostgreSQL takes neither NUL nor half of a surrogate pair.
+    Text is made storable and harmless: no NUL, no half of a surrogate pair, no control characters.
 
     Raises:
         BadReport: says where the first thing wrong is.
@@ -159,4 +162,4 @@ def _finite(value: float, where: str) -> float:
 def _storable(text: str, where: str) -> str:
     if len(text) > MAX_TEXT:
         raise BadReport(f"{where} is longer than {MAX_TEXT} characters")
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text.encode("utf-8", "replace").decode())
