@@ -116,7 +116,7 @@ def test_a_results_worker_killed_again_and_again_enters_every_verdict_once(
     site: Site, ledger: Ledger
 ) -> None:
     site.start("first")
-    for number in range(20):
+    for number in range(10):
         ledger.post(f"user{number}")
     for _ in range(2):
         time.sleep(1)
