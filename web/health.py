@@ -86,7 +86,7 @@ def _holds(name: str, check: Callable[[], bool]) -> bool:
 def _database() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-        return cursor.fetchone() == (1,)
+        return bool(cursor.fetchone() == (1,))
 
 
 def _migrations() -> bool:

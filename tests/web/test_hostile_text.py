@@ -78,7 +78,7 @@ def submission(request: pytest.FixtureRequest, alice: User) -> Submission:
         verdict="accepted",
         headline=HTML,
         problem_version=1,
-        judged_at=submission.finished_at,
+        judged_at=submission.created_at,
     )
     return submission
 

@@ -72,7 +72,7 @@ def judge(submission: Submission, secret: str) -> None:
         verdict="accepted",
         headline=secret,
         problem_version=1,
-        judged_at=submission.finished_at,
+        judged_at=submission.created_at,
     )
 
 
@@ -165,7 +165,7 @@ def each_address(world: World) -> Iterator[tuple[Row, str, Statuses]]:
 
 
 def test_everybody_gets_what_is_theirs_and_sees_nothing_else(world: World) -> None:
-    wrong = {}
+    wrong: dict[str, object] = {}
     for _, address, expected in each_address(world):
         responses = {who: world.clients[who].get(address) for who in EVERYBODY}
         got = tuple(response.status_code for response in responses.values())

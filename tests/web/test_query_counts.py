@@ -24,14 +24,13 @@ def fill(owner: User, others: list[User], each: int) -> Submission:
             if number % 4:
                 report = report_for(submission, score=0.1 + number / 100)
                 record_event(verdict_event(submission, report))
-    submission = owner.submissions.filter(state="done").first()
-    assert submission is not None
+    submission = owner.submissions.filter(state="done").latest("created_at")
     for _ in range(each):
         EarlierVerdict.objects.create(
             submission=submission,
             verdict="accepted",
             problem_version=1,
-            judged_at=submission.finished_at,
+            judged_at=submission.created_at,
         )
     return submission
 

@@ -11,12 +11,18 @@ from typing import Any
 import pytest
 from celery import Celery
 from celery.app.trace import trace_task
-from celery.worker.consumer import consumer
-from structlog.contextvars import bind_contextvars, bound_contextvars, clear_contextvars
+from celery.worker.consumer import consumer as celery_consumer
+from structlog.contextvars import (
+    bind_contextvars,
+    bound_contextvars,
+    clear_contextvars,
+    get_contextvars,
+)
 
 from wire import logs
 
 Write = Callable[..., str]
+consumer: Any = celery_consumer  # its messages are not in the stubs
 
 
 @pytest.fixture
@@ -147,7 +153,7 @@ def carried() -> Callable[[dict[str, Any]], dict[str, Any]]:
 
     @app.task(name="look")
     def look() -> None:
-        seen.update(logs.get_contextvars())
+        seen.update(get_contextvars())
 
     def send(context: dict[str, Any]) -> dict[str, Any]:
         seen.clear()
@@ -157,7 +163,7 @@ def carried() -> Callable[[dict[str, Any]], dict[str, Any]]:
             clear_contextvars()
             bind_contextvars(**context)
             app.send_task("look", connection=connection)
-            message = queue.get(no_ack=True)
+            message: Any = queue.get(no_ack=True)
         clear_contextvars()
         trace_task(look, "some-id", (), {}, request=message.headers, app=app)
         return dict(seen)
@@ -181,4 +187,4 @@ def test_of_a_strange_header_only_short_texts_are_taken():
     for strange in (None, "text", ["submission"], {"submission": 7}, {"submission": "x" * 65}):
         Task.request.log_context = strange
         logs._take_up(task=Task)
-        assert logs.get_contextvars() == {}
+        assert get_contextvars() == {}

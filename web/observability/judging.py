@@ -11,6 +11,7 @@ from wire.verdict import Report, Verdict
 if TYPE_CHECKING:
     from web.submissions.models import Attempt
 
+PARTS = frozenset({"sandbox", "time limit", "judge", "lost"})
 STARTING = "starting"  # from the runner's first word to its first phase
 
 
@@ -19,7 +20,7 @@ def attempt_began(attempt: Attempt, now: datetime) -> None:
     if attempt.rejudge_id is None and attempt.number == 1:
         submission = attempt.submission
         waited = (now - submission.created_at).total_seconds()
-        observe("wait_seconds", waited, hardware=submission.hardware)
+        observe("wait_seconds", {"hardware": submission.hardware}, waited)
     enter_phase(attempt, STARTING, now)
 
 
@@ -36,9 +37,8 @@ def leave_phase(attempt: Attempt, now: datetime) -> None:
     if attempt.phase and attempt.phase_since is not None:
         observe(
             "judge_seconds",
+            {"hardware": attempt.submission.hardware, "phase": attempt.phase},
             (now - attempt.phase_since).total_seconds(),
-            hardware=attempt.submission.hardware,
-            phase=attempt.phase,
         )
     attempt.phase, attempt.phase_since = "", None
 
@@ -48,15 +48,22 @@ def verdict_came(attempt: Attempt, report: Report) -> None:
     hardware = attempt.submission.hardware
     count(
         "verdicts",
-        hardware=hardware,
-        mode=report.mode,
-        verdict=report.verdict.value,
-        rejudge="no" if attempt.rejudge_id is None else "yes",
+        {
+            "hardware": hardware,
+            "mode": report.mode,
+            "verdict": report.verdict.value,
+            "rejudge": "no" if attempt.rejudge_id is None else "yes",
+        },
     )
     if report.verdict is Verdict.JUDGE_FAILURE:
-        count("judge_failures", hardware=hardware, part=report.failure or "unknown")
+        count("judge_failures", {"hardware": hardware, "part": _part(report)})
+
+
+def _part(report: Report) -> str:
+    """Of a few, whatever a runner says: each word makes a series of its own."""
+    return report.failure if report.failure in PARTS else "unknown"
 
 
 def attempt_lost(attempt: Attempt) -> None:
     """An attempt ended without a verdict."""
-    count("attempts_lost", hardware=attempt.submission.hardware)
+    count("attempts_lost", {"hardware": attempt.submission.hardware})

@@ -35,20 +35,20 @@ BUCKETS = (
 )
 
 
-def count(name: str, by: float = 1.0, **labels: str) -> None:
+def count(name: str, labels: dict[str, str], by: float = 1.0) -> None:
     """Add to the counter `name`, after the commit."""
     transaction.on_commit(partial(_add, name, labels, by), robust=True)
 
 
-def observe(name: str, seconds: float, **labels: str) -> None:
+def observe(name: str, labels: dict[str, str], seconds: float) -> None:
     """Put a duration into the histogram `name`, after the commit.
 
     Stored are the sum and how many fell into each bucket alone; reading adds them up.
     """
     seconds = max(0.0, seconds)
     bucket = next((str(b) for b in BUCKETS if seconds <= b), "+Inf")
-    count(name, **labels, le=bucket)
-    count(name, by=seconds, **labels, le=SUM)
+    count(name, labels | {"le": bucket})
+    count(name, labels | {"le": SUM}, by=seconds)
 
 
 def _add(name: str, labels: dict[str, str], by: float) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -89,7 +90,7 @@ class SubmissionAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg
     search_fields = ("id", "user__username", "source_sha256")
     date_hierarchy = "created_at"
     inlines = (AttemptInline, EarlierVerdictInline)
-    actions: ClassVar = ["rejudge_selected"]
+    actions = ("rejudge_selected",)
     change_list_template = "admin/submissions/submission/change_list.html"
 
     def has_rejudge_permission(self, request: HttpRequest) -> bool:
@@ -104,13 +105,11 @@ class SubmissionAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg
         if batch := _as_uuid(request.POST.get("confirmed", "")):
             self._rejudge(request, wanted, batch)
             return None
-        hidden = {
+        hidden: dict[str, list[Any]] = {
             "action": ["rejudge_selected"],
             "index": [request.POST.get("index", "0")],
             "select_across": [request.POST.get("select_across", "0")],
-            admin.helpers.ACTION_CHECKBOX_NAME: request.POST.getlist(
-                admin.helpers.ACTION_CHECKBOX_NAME
-            ),
+            ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME),
             "confirmed": [uuid.uuid4()],
         }
         chosen = queryset.count()

@@ -42,6 +42,8 @@ def end_rejudge(submission: Submission, rejudge: Rejudge, report: Report) -> Non
 
 
 def _keep_old_verdict(submission: Submission) -> str:
+    judged_at = submission.rejudged_at or submission.finished_at
+    assert judged_at is not None, "only finished submissions are judged once more"
     EarlierVerdict.objects.create(
         submission=submission,
         problem_version=submission.problem_version,
@@ -49,6 +51,6 @@ def _keep_old_verdict(submission: Submission) -> str:
         headline=submission.headline,
         report=submission.report,
         score=submission.score,
-        judged_at=submission.rejudged_at or submission.finished_at,
+        judged_at=judged_at,
     )
     return submission.verdict

@@ -144,9 +144,9 @@ def test_what_is_rolled_back_is_not_counted(alice: User, commits: Commits) -> No
 def test_whatever_is_counted_is_declared_and_read(client: Client, commits: Commits) -> None:
     with commits():
         for name, (_, labels) in COUNTERS.items():
-            tally.count(name, **dict.fromkeys(labels, "x"))
+            tally.count(name, dict.fromkeys(labels, "x"))
         for name, (_, labels) in HISTOGRAMS.items():
-            tally.observe(name, 1e9, **dict.fromkeys(labels, "x"))
+            tally.observe(name, dict.fromkeys(labels, "x"), 1e9)
     samples = read(client)
     for name, (_, labels) in COUNTERS.items():
         assert samples[(f"backpass_{name}_total", *["x"] * len(labels))] == 1
