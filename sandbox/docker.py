@@ -14,7 +14,6 @@ from typing import Self
 from sandbox import layout
 from sandbox.docker_container import (
     FOLDER,
-    IN_MEMORY,
     OWNER,
     Place,
     files_and_binds,
@@ -188,7 +187,7 @@ class DockerSandbox:
         printed.close()
         listener.close()
         running.afterwards(lambda: self._folder.forget(folder))
-        running.wait_until_started(None, IN_MEMORY)
+        running.wait_until_started(None, ())
         return running
 
     def _handed_over(

@@ -24,7 +24,6 @@ from sandbox.spec import Job
 
 LABEL = "org.backpass.sandbox"
 FOLDER, OWNER = f"{LABEL}.folder", f"{LABEL}.owner"
-IN_MEMORY = ("tmp", "dev/shm")
 _SHM = 64 << 20
 _INODE_BYTES = 4096  # of a job's /tmp for each file it may make there
 _OURS = 1  # process 1

@@ -23,6 +23,8 @@ EMPTY_IMAGE = "backpass-sandbox-empty"
 _PATIENCE = 30  # seconds for one answer on a busy machine
 _REMOVAL = 10  # seconds until a container that was told to end is taken by force
 _SHOWN = 2000
+# Limits that an engine without delegated control groups ignores with a warning.
+_NEEDED = ("MemoryLimit", "PidsLimit", "CpuCfsQuota")
 _ERRORS = (DockerException, requests.RequestException, OSError)
 
 
@@ -75,10 +77,16 @@ class Engine:
                 else docker.DockerClient(base_url=address, timeout=_PATIENCE)
             )
             try:
-                self.runtimes = frozenset(self._client.info()["Runtimes"])
+                told = self._client.info()
+                lacking = [name for name in _NEEDED if told.get(name) is False]
+                if lacking:
+                    raise SandboxUnavailable(
+                        f"the engine cannot bound a job ({', '.join(lacking)}): give it control groups"
+                    )
             except BaseException:
                 self._client.close()
                 raise
+        self.runtimes = frozenset(told["Runtimes"])
 
     def close(self) -> None:
         """Hang up."""

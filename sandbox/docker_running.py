@@ -69,19 +69,17 @@ def connect(
     return Channels(status=connection, **mine), arenas
 
 
-class ContainerMeter:
-    """Measures through the container's /proc, and asks its control group whether the kernel had to
-    end something of it."""
+class ContainerMeter(ProcMeter):
+    """Processor time by the container's /proc. Memory is bounded by its control group, which also says
+    whether the kernel had to end something for it; what /proc says of it would be less exact."""
 
-    def __init__(self, root: int, inner: Meter) -> None:
-        self._root = root
-        self._inner = inner
+    def __init__(self, root: int) -> None:
+        """`root` is a descriptor of the root of the container's file system."""
+        super().__init__(root, None, ())
 
     def usage(self, memory_limit: int) -> Usage:
-        found = self._inner.usage(memory_limit)
-        if memory.kills(self._root):
-            return Usage(memory_limit + 1, found.cpu)
-        return found
+        cpu = sum(self._cpu(pid) for pid in self._listed())
+        return Usage(memory_limit + 1 if memory.kills(self._root) else 0, cpu)
 
 
 class Uncounted:
@@ -107,10 +105,8 @@ class DockerRunning(PipedRunning):
         self._engine = engine
         self._container = container
 
-    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:
-        if self._root < 0:
-            return Uncounted()
-        return ContainerMeter(self._root, ProcMeter(self._root, pids, writable))
+    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002
+        return Uncounted() if self._root < 0 else ContainerMeter(self._root)
 
     def _is_running(self) -> bool:
         watch = select.poll()
