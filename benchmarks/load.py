@@ -4,7 +4,10 @@
 
 A PostgreSQL of its own, the site below gunicorn with the settings of production's compose file, `wrk` on
 the same machine. Each round asks for every page in turn, the bare view first and last; a page's share is
-taken of the bare view of the same round. Needs Debian's packages postgresql and wrk.
+taken of the bare view of the same round. Beside it stands the processor time that web server and
+database spend on a request: on a machine that does other work too it is the steadier of the two, and
+the bare view's divided by the page's is the share that processors alone would allow. Needs Debian's
+packages postgresql and wrk.
 """
 
 from __future__ import annotations
@@ -23,10 +26,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from tests.servers import PostgresServer
@@ -63,8 +67,8 @@ def targets(seeded: dict[str, str]) -> list[Target]:
 
 
 @contextmanager
-def site(environment: dict[str, str], port: int) -> Iterator[str]:
-    """The address of the running site."""
+def site(environment: dict[str, str], port: int) -> Iterator[tuple[str, int]]:
+    """The address of the running site, and the process above its workers."""
     argv = [sys.executable, "-m", "gunicorn.app.wsgiapp", "web.wsgi:application"]
     argv += ["--config", "python:web.observability.gunicorn", "--bind", f"127.0.0.1:{port}"]
     argv += ["--worker-class", "gthread", "--workers", str(WORKERS), "--threads", str(THREADS)]
@@ -80,7 +84,7 @@ def site(environment: dict[str, str], port: int) -> Iterator[str]:
                 time.sleep(0.5)
         else:
             raise SystemExit("the site did not start")
-        yield address
+        yield address, server.pid
     finally:
         server.terminate()
         server.wait(60)
@@ -120,35 +124,72 @@ def throughput(address: str, target: Target, seconds: float) -> float:
     return float(found[1])
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A page in one round: requests a second, seconds of processor time a request, and both as a share
+    of the bare view's."""
+
+    rate: float
+    processor: float
+    share: float = 1.0
+    processor_share: float = 1.0
+
+
+def processor_time(pids: tuple[int, ...]) -> float:
+    """Seconds that the processes and all below them have used."""
+    total = 0.0
+    for pid in pids:
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            times = each.cpu_times()
+            total += times.user + times.system
+    return total
+
+
 def measure(
-    address: str, pages: list[Target], rounds: int, seconds: float, changing: Callable[[], object]
-) -> dict[str, list[tuple[float, float]]]:
-    """For each page and round: requests a second, and the share of the bare view's in that round."""
-    results: dict[str, list[tuple[float, float]]] = {page.name: [] for page in pages}
+    address: str,
+    pids: tuple[int, ...],
+    pages: list[Target],
+    rounds: int,
+    seconds: float,
+    changing: Callable[[], AbstractContextManager[None]],
+) -> dict[str, list[Measured]]:
+    """Every page in every round."""
+    results: dict[str, list[Measured]] = {page.name: [] for page in pages}
+
+    def ask(page: Target) -> Measured:
+        with changing() if page.board_changes else nullcontext():
+            before, began = processor_time(pids), time.monotonic()
+            rate = throughput(address, page, seconds)
+            asked = rate * (time.monotonic() - began)
+            return Measured(rate, (processor_time(pids) - before) / asked)
+
     for page in pages:
         throughput(address, page, 1)  # both workers have drawn everything once
     for number in range(rounds):
-        rates = {}
-        for page in pages:
-            with changing() if page.board_changes else nullcontext():  # type: ignore[attr-defined]
-                rates[page.name] = throughput(address, page, seconds)
-        bare = (rates["bare view"] + throughput(address, pages[0], seconds)) / 2
-        for name, rate in rates.items():
-            results[name].append((rate, rate / bare))
-        print(f"round {number + 1}: bare {bare:.0f}/s", file=sys.stderr)
+        found = {page.name: ask(page) for page in pages}
+        first, last = found["bare view"], ask(pages[0])
+        rate, processor = (first.rate + last.rate) / 2, (first.processor + last.processor) / 2
+        for name, one in found.items():
+            shares = {"share": one.rate / rate, "processor_share": processor / one.processor}
+            results[name].append(replace(one, **shares))
+        print(f"round {number + 1}: bare {rate:.0f}/s", file=sys.stderr)
     return results
 
 
-def table(results: dict[str, list[tuple[float, float]]]) -> str:
+def table(results: dict[str, list[Measured]]) -> str:
+    """Medians over the rounds, as Markdown."""
     lines = [
-        "| page | requests a second | share of the bare view | from round to round |",
-        "|---|---:|---:|---|",
+        "| page | requests a second | share | from round to round | processor ms a request | share |",
+        "|---|---:|---:|---|---:|---:|",
     ]
     for name, rounds in results.items():
-        shares = [share for _, share in rounds]
+        shares = [one.share for one in rounds]
         lines.append(
-            f"| {name} | {statistics.median(rate for rate, _ in rounds):.0f} "
-            f"| {statistics.median(shares):.2f} | {min(shares):.2f} to {max(shares):.2f} |"
+            f"| {name} | {statistics.median(one.rate for one in rounds):.0f} "
+            f"| {statistics.median(shares):.2f} | {min(shares):.2f} to {max(shares):.2f} "
+            f"| {1000 * statistics.median(one.processor for one in rounds):.2f} "
+            f"| {statistics.median(one.processor_share for one in rounds):.2f} |"
         )
     return "\n".join(lines)
 
@@ -178,9 +219,11 @@ def main() -> None:
         with psycopg.connect(postgres.dsn, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
         print(f"seeded in {time.monotonic() - began:.0f} s", file=sys.stderr)
-        with site(environment, options.port) as address:
+        with site(environment, options.port) as (address, pid):
+            assert postgres.process
             results = measure(
                 address,
+                (pid, postgres.process.pid),
                 targets(seeded),
                 options.rounds,
                 options.seconds,
