@@ -43,7 +43,7 @@ _PUBLIC = (
     ),
     Case(
         "many_sequences",
-        {"B": 131, "T": 3, "D": 66},
+        {"B": 129, "T": 3, "D": 64},
         "Many short sequences: none may see the steps of its neighbour.",
     ),
     Case(

@@ -26,7 +26,7 @@ from problems.spec import Gradients
 T = torch.Tensor
 
 ALL = ("dx", "dweight", "dbias")
-SHORT = 8  # steps of a block whose beginning matters
+SHORT = 4  # steps of a block whose beginning matters
 _make = Spoiler(PROBLEM)
 
 

@@ -17,7 +17,7 @@ _PUBLIC = (
     ),
     Case(
         "distinct_ids",
-        {"M": 150, "V": 180, "N": 40},
+        {"M": 150, "V": 150, "N": 40},
         "No id occurs twice, so storing is as good as adding.",
         values=TokenValues.DISTINCT,
     ),
@@ -59,7 +59,7 @@ _HIDDEN = (
     Case("wide_rows", {"M": 9, "V": 12, "N": 1100}, "Rows wider than a block of columns."),
     Case(
         "large_table",
-        {"M": 140, "V": 700, "N": 20},
+        {"M": 140, "V": 300, "N": 20},
         "Most rows of the table occur in no token: they are zero, not what memory held.",
     ),
     Case(

@@ -25,32 +25,32 @@ def conv_backward(
     w_chan,
     w_tap,
     W: tl.constexpr,
+    BLOCK_T: tl.constexpr,
     BLOCK_D: tl.constexpr,
 ):
-    """One sequence, all its steps one after the other, for a block of channels."""
+    """A block of steps and channels of one sequence."""
     seq = tl.program_id(0).to(tl.int64)
-    chan = tl.program_id(1) * BLOCK_D + tl.arange(0, BLOCK_D)
-    inside = chan < D
-    bias = tl.load(b_ptr + chan, mask=inside, other=0.0).to(tl.float32)
-    w_last = tl.load(w_ptr + chan * w_chan + (W - 1) * w_tap, mask=inside, other=0.0)
+    t = tl.program_id(1) * BLOCK_T + tl.arange(0, BLOCK_T)[:, None]
+    chan = tl.program_id(2) * BLOCK_D + tl.arange(0, BLOCK_D)
+    in_row = chan < D
+    inside = (t < T) & in_row[None, :]
 
-    for t in range(T):
-        # bfloat16 is for memory; compute in float32.
-        u = bias
-        for k in tl.static_range(W):
-            then = t - (W - 1) + k
-            at = x_ptr + seq * x_seq + then * x_step + chan * x_chan
-            x = tl.load(at, mask=inside & (then >= 0), other=0.0).to(tl.float32)
-            w = tl.load(w_ptr + chan * w_chan + k * w_tap, mask=inside, other=0.0)
-            u += w.to(tl.float32) * x
-        s = 1 / (1 + tl.exp(-u))
-        dy = tl.load(dy_ptr + seq * dy_seq + t * dy_step + chan * dy_chan, mask=inside, other=0.0)
-        g = dy.to(tl.float32) * s * (1 + u * (1 - s))
+    # bfloat16 is for memory; compute in float32.
+    u = tl.load(b_ptr + chan, mask=in_row, other=0.0).to(tl.float32)[None, :]
+    for k in tl.static_range(W):
+        then = t - (W - 1) + k
+        at = x_ptr + seq * x_seq + then * x_step + chan[None, :] * x_chan
+        x = tl.load(at, mask=inside & (then >= 0), other=0.0).to(tl.float32)
+        w = tl.load(w_ptr + chan * w_chan + k * w_tap, mask=in_row, other=0.0).to(tl.float32)
+        u += w[None, :] * x
+    s = 1 / (1 + tl.exp(-u))
+    at = dy_ptr + seq * dy_seq + t * dy_step + chan[None, :] * dy_chan
+    g = tl.load(at, mask=inside, other=0.0).to(tl.float32) * s * (1 + u * (1 - s))
 
-        # TODO 1: x[t] was read by steps t, t + 1, ..., t + W - 1. So far dx holds step t alone.
-        dx = w_last.to(tl.float32) * g
-        to = dx_ptr + (seq * T + t) * D + chan
-        tl.store(to, dx.to(dx_ptr.dtype.element_ty), mask=inside)
+    # TODO 1: x[t] was read by steps t, t + 1, ..., t + W - 1. So far dx holds step t alone.
+    w = tl.load(w_ptr + chan * w_chan + (W - 1) * w_tap, mask=in_row, other=0.0).to(tl.float32)
+    to = dx_ptr + (seq * T + t) * D + chan[None, :]
+    tl.store(to, (w[None, :] * g).to(dx_ptr.dtype.element_ty), mask=inside)
 
     # TODO 2: dweight and dbias are sums of g * x and of g over all steps of all sequences.
 
@@ -69,8 +69,9 @@ def backward(grad_output, x, weight, bias):
     dx = torch.empty((B, T, D), dtype=x.dtype, device=x.device)
     dweight = torch.zeros((D, W), dtype=torch.float32, device=x.device)
     dbias = torch.zeros((D,), dtype=torch.float32, device=x.device)
-    BLOCK_D = min(triton.next_power_of_2(D), 256)
-    conv_backward[(B, triton.cdiv(D, BLOCK_D))](
+    BLOCK_T = min(triton.next_power_of_2(T), 64)
+    BLOCK_D = min(triton.next_power_of_2(D), 64)
+    conv_backward[(B, triton.cdiv(T, BLOCK_T), triton.cdiv(D, BLOCK_D))](
         grad_output,
         x,
         weight,
@@ -84,6 +85,7 @@ def backward(grad_output, x, weight, bias):
         *x.stride(),
         *weight.stride(),
         W=W,
+        BLOCK_T=BLOCK_T,
         BLOCK_D=BLOCK_D,
     )
     return dx, dweight, dbias

@@ -13,8 +13,10 @@ def backward(grad_output, ids, weight):
     Returns dweight (V, N) float32.
     """
     dweight = torch.zeros(weight.shape, dtype=torch.float32, device=ids.device)
-    # bfloat16 is for memory; add in float32.
-    # TODO 1: ids repeat. This keeps one token of each id; the gradient is the sum of all.
-    dweight[ids] = grad_output.float()
-    # TODO 2: id 0 is padding, and its row is not trained.
+    for token in range(len(ids)):
+        # bfloat16 is for memory; add in float32.
+        # TODO 1: ids repeat. This keeps the last token of each id; the gradient is the sum of all.
+        # TODO 2: id 0 is padding, and its row is not trained.
+        dweight[ids[token]] = grad_output[token].float()
+    # Once it is right: index_add_ does it without a loop.
     return dweight
