@@ -22,6 +22,7 @@ from problems import Language, get_problem
 from runner.announce import Announcer
 from runner.failures import HarnessBroken
 from runner.hardware import HARDWARE, get_hardware
+from runner.inspecting import Inspector
 from runner.judge import Request, judge
 from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
@@ -30,14 +31,18 @@ from wire.broker import BROKER_ERRORS, celery_settings
 from wire.logs import follow_celery
 from wire.messages import (
     EVENT_TASK,
+    INSPECTION_TASK,
     JUDGE_TASK,
     RESULTS_QUEUE,
     Event,
     EventKind,
+    InspectionMessage,
     JobMessage,
     Phase,
+    is_inspected,
 )
 from wire.pace import BEAT_SECONDS
+from wire.packing import to_text
 from wire.verdict import Report, Verdict
 
 log = logging.getLogger(__name__)
@@ -47,6 +52,7 @@ app.conf.update(task_create_missing_queues=True)
 follow_celery()
 
 VERDICT_ATTEMPTS = 8
+INSPECTION_ATTEMPTS = 4
 
 
 def chosen_sandbox() -> Sandbox:
@@ -62,6 +68,12 @@ def chosen_sandbox() -> Sandbox:
 def warm_sessions() -> WarmPool:
     """This process's waiting sessions."""
     return WarmPool(chosen_sandbox(), HARDWARE.values())
+
+
+@cache
+def inspector() -> Inspector:
+    """What looks inside kernels in this process."""
+    return Inspector(warm_sessions().sandbox)
 
 
 @worker_process_init.connect
@@ -101,18 +113,17 @@ class Reporter:
         """Whether the broker took the event."""
         with self._lock:
             event = Event(self._attempt, kind, next(self._numbers), data or {})
-            try:
-                app.send_task(
-                    EVENT_TASK,
-                    args=[event.to_json()],
-                    queue=RESULTS_QUEUE,
-                    retry=False,
-                    ignore_result=True,
-                )
-            except BROKER_ERRORS as error:
-                log.warning("could not send %s of %s: %s", kind, self._attempt, error)
-                return False
-            return True
+            return self._put(EVENT_TASK, event.to_json(), kind)
+
+    def _put(self, task: str, message: dict[str, Any], what: str) -> bool:
+        try:
+            app.send_task(
+                task, args=[message], queue=RESULTS_QUEUE, retry=False, ignore_result=True
+            )
+        except BROKER_ERRORS as error:
+            log.warning("could not send %s of %s: %s", what, self._attempt, error)
+            return False
+        return True
 
     def progress(self, phase: Phase, done: int, total: int) -> None:
         self.send(EventKind.PROGRESS, {"phase": phase.value, "done": done, "total": total})
@@ -124,6 +135,14 @@ class Reporter:
                 return
             time.sleep(min(2.0**number, 20.0))
         log.error("the verdict of %s is lost; the web will send the job again", self._attempt)
+
+    def inspection(self, packed: bytes) -> None:
+        """Send what is inside, a few times at most: without it the page says that it is missing."""
+        message = InspectionMessage(self._attempt, to_text(packed)).to_json()
+        for number in range(INSPECTION_ATTEMPTS):
+            if self._put(INSPECTION_TASK, message, "the inspection"):
+                return
+            time.sleep(2.0**number)
 
     def __enter__(self) -> Reporter:
         self.send(EventKind.STARTED, {"runner": announcer.process_name})
@@ -156,6 +175,9 @@ def judge_submission(task: Any, raw: dict[str, str]) -> None:
         report = _judged(job, reporter)
         log.info("judged: %s", report.verdict)
         reporter.verdict(report)
+    # Nobody waits for this but who wants to see it: the verdict is out, and the beats have ended.
+    if is_inspected(job.language, report.verdict):
+        reporter.inspection(inspector().packed(get_problem(job.problem), job.source))
 
 
 def _judged(job: JobMessage, reporter: Reporter) -> Report:

@@ -3,8 +3,17 @@ memory they touch. Plain data with a JSON form; nothing here says how it was fou
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from wire.reading import Bounds, Unreadable, read
+
+SCHEMA = 1
+STAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
+# Texts are bounded together, by whoever unpacks them; what a page shows a row for, here.
+_BOUNDS = Bounds(text=32 << 20, items=1 << 20)
+MOST_KERNELS = 256
+MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -12,11 +21,12 @@ class Stage:
     """One form of a kernel on its way to machine code.
 
     `lines[i]` is the line of the submitted file from which line i of `text` comes; 0 where it comes from
-    none.
+    none. `left_out` counts the lines at the end of a long text that were not kept.
     """
 
     text: str
     lines: tuple[int, ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,7 @@ class CompiledKernel:
     arguments: dict[str, str]
     constants: dict[str, str]
     options: dict[str, str]
+    gpu: str = ""  # a GPU of that target, by which occupancy and advice are worked out
     num_warps: int = 0
     num_stages: int = 0
     registers: int = 0
@@ -71,6 +82,12 @@ class CompiledKernel:
     ptx: Stage | None = None
     sass: Stage | None = None
     error: str = ""
+
+    @property
+    def stages(self) -> dict[str, Stage]:
+        """The forms there are, by name, from the first to the last."""
+        named = {name: getattr(self, name) for name in STAGES}
+        return {name: stage for name, stage in named.items() if stage is not None}
 
 
 @dataclass(frozen=True)
@@ -142,7 +159,38 @@ class Inspection:
     traces: tuple[Trace, ...] = ()
     models: tuple[ModelledTime, ...] = ()
     remarks: tuple[str, ...] = ()
-    schema: int = 1
+    schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Inspection:
+        """The inspection in `data`, which another process sent.
+
+        Raises:
+            Unreadable: it is not what is declared here, or a page could not show so much.
+        """
+        inspection = read(cls, data, "inspection", _BOUNDS)
+        if inspection.schema != SCHEMA:
+            raise Unreadable(f"schema is {inspection.schema} and {SCHEMA} is understood")
+        if len(inspection.kernels) > MOST_KERNELS:
+            raise Unreadable(f"there are more than {MOST_KERNELS} compiled kernels")
+        for kernel in inspection.kernels:
+            _check(kernel)
+        return inspection
+
+    def without_texts(self) -> Inspection:
+        """The figures alone."""
+        bare = dict.fromkeys(STAGES)
+        kernels = tuple(replace(kernel, **bare) for kernel in self.kernels)  # type: ignore[arg-type]
+        return replace(self, kernels=kernels)
+
+
+def _check(kernel: CompiledKernel) -> None:
+    listed = (kernel.advice, kernel.accesses, kernel.arguments, kernel.constants, kernel.options)
+    if any(len(rows) > MOST_ROWS for rows in listed):
+        raise Unreadable(f"kernel {kernel.name:.60} has more than {MOST_ROWS} entries of a kind")
+    for name, stage in kernel.stages.items():
+        if len(stage.lines) != stage.text.count("\n") + (not stage.text.endswith("\n")):
+            raise Unreadable(f"{name} of {kernel.name:.60} has not one line number for each line")

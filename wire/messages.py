@@ -10,8 +10,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypedDict
 
+from wire.verdict import Verdict
+
 JUDGE_TASK = "runner.judge"
 EVENT_TASK = "web.record_event"
+INSPECTION_TASK = "web.record_inspection"
 RESULTS_QUEUE = "results"
 
 Mode = Literal["run", "submit"]
@@ -98,3 +101,29 @@ class Event:
         if not isinstance(attempt, str) or type(seq) is not int or not isinstance(data, dict):
             raise BadMessage("an event's attempt is text, its seq a number and its data an object")
         return event
+
+
+def is_inspected(language: str, verdict: str) -> bool:
+    """Whether a look inside follows: of what could be loaded, in a language of kernels."""
+    nothing_to_see = (Verdict.COMPILE_ERROR, Verdict.JUDGE_FAILURE)
+    return language == "triton" and verdict not in nothing_to_see
+
+
+@dataclass(frozen=True)
+class InspectionMessage:
+    """A look inside what an attempt judged, sent after its verdict; packed by `wire.packing`, as text."""
+
+    attempt: str
+    packed: str
+
+    def to_json(self) -> dict[str, str]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, raw: Any) -> InspectionMessage:
+        """Raises BadMessage unless `raw` has exactly the agreed fields and types."""
+        if not isinstance(raw, dict) or raw.keys() != {"attempt", "packed"}:
+            raise BadMessage("an inspection's message has an attempt and what is packed")
+        if not all(isinstance(value, str) for value in raw.values()):
+            raise BadMessage("an inspection's attempt is text, and so is what is packed")
+        return cls(**raw)

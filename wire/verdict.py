@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from wire.inspection import Finding
+
 SCHEMA = 1
 
 
@@ -157,6 +159,7 @@ class Report:
     diagnosis: str = ""  # what wrong gradients look like, when the evidence is strong
     deterministic: bool | None = None  # same inputs, same bits; None where it cannot be told
     error: SourceError | None = None
+    findings: tuple[Finding, ...] = ()  # faults that the interpreter saw while the kernels ran
     output: str = ""  # what the submission printed, cut
     failure: str = ""  # of a judge failure, what failed: "sandbox", "time limit", "judge", "lost"
     environment: dict[str, str] = field(default_factory=dict)

@@ -34,6 +34,7 @@ def kernel(told: Mapping[str, Any]) -> CompiledKernel | None:
     common = {
         "name": text(told.get("kernel", ""), _LONGEST_NAME),
         "target": gpu.target,
+        "gpu": gpu.name,
         "line": _number(told.get("line")),
         "grid": _grid(told.get("grid")),
         "launches": max(_number(told.get("launches")), 1),
