@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def sessions(docker_settings: Settings) -> Iterator[ColdSessions]:
 
 def judged(sessions: ColdSessions, language: Language, source: str, mode: Mode = "run") -> Report:
     problem = get_problem("relu_squared")
+    # Timed on a small shape: what is tried is that timing works, with its pauses between calls.
+    [first, *_] = problem.benchmarks["cpu"]
+    small = replace(first, dims=problem.cases[0].dims)
+    problem = replace(problem, benchmarks={"cpu": (small,)})
     request = Request(problem, language, hardware_for(language), mode, source)
     return judge(request, sessions, lambda *_: None)
 
@@ -38,8 +43,8 @@ def judged(sessions: ColdSessions, language: Language, source: str, mode: Mode =
 def test_a_right_kernel_is_accepted_timed_and_scored(sessions: ColdSessions):
     report = judged(sessions, Language.PYTORCH, PYTORCH, "submit")
     assert report.verdict is Verdict.ACCEPTED, report.headline
-    assert len(report.timings) == len(get_problem("relu_squared").benchmarks["cpu"])
-    assert all(timing.median > 0 for timing in report.timings)
+    [timing] = report.timings
+    assert 0 < timing.quartiles[0] <= timing.median <= timing.quartiles[1]
 
 
 def test_a_right_kernel_in_triton_is_accepted(sessions: ColdSessions):
