@@ -136,13 +136,13 @@ class Measured:
 
 
 def processor_time(pids: tuple[int, ...]) -> float:
-    """Seconds that the processes and all below them have used."""
+    """Seconds that the processes and all below them have used, those that have ended among them."""
     total = 0.0
     for pid in pids:
         process = psutil.Process(pid)
         for each in (process, *process.children(recursive=True)):
             times = each.cpu_times()
-            total += times.user + times.system
+            total += times.user + times.system + times.children_user + times.children_system
     return total
 
 
