@@ -117,6 +117,11 @@ class Installation:
         facts: dict[str, Any] = self.container(service).attrs
         return facts
 
+    def variables(self, service: str) -> dict[str, str]:
+        """The environment that a service's container was given."""
+        given = (line.partition("=") for line in self.facts(service)["Config"]["Env"])
+        return {name: value for name, _, value in given}
+
     def address(self, service: str) -> list[str]:
         """A container's addresses in all of its networks."""
         networks = self.facts(service)["NetworkSettings"]["Networks"].values()
