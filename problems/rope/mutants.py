@@ -164,6 +164,7 @@ _OF_THE_TABLES = (
         "angles_of_one_block",
         f"Takes the row of the tables by the token's number in its block of {BLOCK}.",
         _by(lambda table: table[torch.arange(len(table)) % BLOCK]),
+        Diagnosis.LAST_BLOCK,
     ),
     _spoil(
         "angles_of_the_next_token",

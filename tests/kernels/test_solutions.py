@@ -1,26 +1,51 @@
-"""The reference solutions are correct on every case, in both languages, and compile for a GPU."""
+"""Reference solutions are right on every case; those in Triton compile for GPUs without spilling."""
 
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 import torch
 
 from problems import Language, Problem
-from problems.spec import Case
-from tests.kernels.running import SEED, compiled_kernels, gradients_of, solution_path
-from tests.problems.every import each_case, each_problem
+from problems.spec import Case, Gradients
+from problems.tools.solutions import compiled, gradients_of, language_of, solution_files
+from tests.problems.every import PROBLEMS, each_problem
 
-each_language = pytest.mark.parametrize("language", list(Language))
+SEED = 11
+FILES = [(p, file) for p in PROBLEMS for file in solution_files(p)]
+TRITON = [(p, file) for p, file in FILES if language_of(file) is Language.TRITON]
 
 
-@each_language
-@each_case
+def _id(pair: tuple[Problem, Path]) -> str:
+    return f"{pair[0].slug}-{pair[1].stem}"
+
+
+CASES = [(p, file, c) for p, file in FILES for c in p.cases]
+each_file = pytest.mark.parametrize(("problem", "file"), FILES, ids=map(_id, FILES))
+each_triton_file = pytest.mark.parametrize(("problem", "file"), TRITON, ids=map(_id, TRITON))
+each_case_of_each_file = pytest.mark.parametrize(
+    ("problem", "file", "case"), CASES, ids=[f"{p.slug}-{c.name}-{f.stem}" for p, f, c in CASES]
+)
+
+
+def gradients_by_case(problem: Problem, file: Path) -> dict[str, Gradients]:
+    names = [c.name for c in problem.cases]
+    found, _ = gradients_of(problem, file, [(name, SEED) for name in names])
+    return dict(zip(names, found, strict=True))
+
+
+@each_problem
+def test_there_is_a_solution_in_each_language(problem: Problem):
+    assert {f"{language}.py" for language in Language} <= {f.name for f in solution_files(problem)}
+
+
+@each_case_of_each_file
 def test_every_gradient_is_within_rounding_of_the_closed_form(
-    problem: Problem, case: Case, language: Language
+    problem: Problem, file: Path, case: Case
 ):
-    results = gradients_of(problem, solution_path(problem, language), language)[case.name]
+    results = gradients_by_case(problem, file)[case.name]
     references = problem.reference(problem.make_arguments(case, SEED))
     for spec, got, reference in zip(problem.gradients, results, references, strict=True):
         assert got.dtype is spec.dtype, spec.name
@@ -33,11 +58,9 @@ def test_every_gradient_is_within_rounding_of_the_closed_form(
         assert bool((error <= allowed).all()), (spec.name, float(error.max()))
 
 
-@each_language
-@each_problem
-def test_backward_has_the_signature_and_a_docstring(problem: Problem, language: Language):
-    source = solution_path(problem, language).read_text(encoding="utf-8")
-    module = ast.parse(source)
+@each_file
+def test_backward_has_the_signature_and_a_docstring(problem: Problem, file: Path):
+    module = ast.parse(file.read_text(encoding="utf-8"))
     functions = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
     backward = functions["backward"]
     assert ast.unparse(backward.args) == ", ".join(a.name for a in problem.arguments)
@@ -45,22 +68,24 @@ def test_backward_has_the_signature_and_a_docstring(problem: Problem, language: 
     assert ast.get_docstring(backward)
 
 
-@each_problem
-def test_the_triton_solution_compiles_for_a_gpu_with_wide_loads(problem: Problem):
-    kernels = compiled_kernels(problem, solution_path(problem, Language.TRITON))
-    assert kernels
+@each_triton_file
+def test_a_triton_solution_compiles_for_gpus_with_wide_loads_and_spills_no_register(
+    problem: Problem, file: Path
+):
+    kernels = compiled(problem.slug, file)
+    assert {k.benchmark for k in kernels} == {b.name for b in problem.benchmarks["gpu"]}
+    assert [k for k in kernels if k.spilled] == []
     # 16 bytes a thread: what a contiguous tensor must be read with for full bandwidth.
-    assert any("v4.b32" in ptx for ptx in kernels.values())
+    assert any(k.wide_loads for k in kernels)
 
 
-@each_problem
-def test_solutions_import_nothing_of_ours(problem: Problem):
-    for language in Language:
-        source = solution_path(problem, language).read_text(encoding="utf-8")
-        imported = {
-            name.split(".")[0] for node in ast.walk(ast.parse(source)) for name in _imports(node)
-        }
-        assert imported <= {"torch", "triton", "math", "functools"}, language
+@each_file
+def test_solutions_import_nothing_of_ours(problem: Problem, file: Path):
+    source = file.read_text(encoding="utf-8")
+    imported = {
+        name.split(".")[0] for node in ast.walk(ast.parse(source)) for name in _imports(node)
+    }
+    assert imported <= {"torch", "triton", "math", "functools"}
 
 
 def _imports(node: ast.AST) -> list[str]:

@@ -6,33 +6,15 @@ import pytest
 import torch
 
 from problems import Problem
-from problems.spec import Case, Gradients, widen
+from problems.spec import Case, widen
+from problems.tools.closed_forms import closed_form_objection
 from tests.problems.every import each_case
-
-
-def autograd_gradients(problem: Problem, case: Case, seed: int) -> tuple[Gradients, Gradients]:
-    """Closed form and autograd, both in float64 and with nothing rounded in between."""
-    inputs = problem.make_forward_inputs(case, seed)
-    upstream = widen(problem.make_arguments(case, seed)["grad_output"])
-    leaves = {
-        name: t.clone().requires_grad_() if t.is_floating_point() else t
-        for name, t in inputs.items()
-    }
-    output = problem.forward(**leaves)
-    expected = torch.autograd.grad(output, [leaves[g.wrt] for g in problem.gradients], upstream)
-    everything = {**inputs, **problem.saved(**inputs), "grad_output": upstream}
-    got = problem.closed_form(**{a.name: everything[a.name] for a in problem.arguments})
-    return got, expected
 
 
 @each_case
 @pytest.mark.parametrize("seed", [0, 1])
 def test_closed_form_equals_float64_autograd(problem: Problem, case: Case, seed: int):
-    got, expected = autograd_gradients(problem, case, seed)
-    for spec, g, e in zip(problem.gradients, got, expected, strict=True):
-        assert g.dtype == e.dtype == torch.float64, spec.name
-        assert (g - e).norm() <= 1e-9 * e.norm(), spec.name
-        assert (g - e).abs().max() <= 1e-9 * e.abs().max(), spec.name
+    assert closed_form_objection(problem, case, seed) == ""
 
 
 @each_case

@@ -80,13 +80,20 @@ def reference_solutions(slug: str) -> tuple[Solution, ...]:
 
 def _solution(path: Path) -> Solution:
     source = path.read_text(encoding="utf-8")
-    labels = {language.value: language.label for language in Language}
     return Solution(
         path=f"kernels/{path.parent.name}/{path.name}",
-        label=labels.get(path.stem, path.stem),
+        label=_label(path.stem),
         code=highlight_code(source),
         source=source,
     )
+
+
+def _label(stem: str) -> str:
+    """Triton for `triton`; "Triton, two passes" for `triton_two_passes`, another way of doing it."""
+    language, _, way = stem.partition("_")
+    labels = {each.value: each.label for each in Language}
+    label = labels.get(language, language)
+    return f"{label}, {way.replace('_', ' ')}" if way else label
 
 
 @lru_cache(maxsize=64)

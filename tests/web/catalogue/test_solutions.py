@@ -26,3 +26,8 @@ def test_every_file_is_shown_beside_the_notes(client: Client, problem: Problem) 
     assert response.context["notes"]
     assert response.context["notes"] in page
     assert " style=" not in page
+
+
+def test_another_way_of_doing_it_is_named_after_its_file(client: Client) -> None:
+    solutions = client.get(reverse("solutions", args=["layer-norm"])).context["solutions"]
+    assert [s.label for s in solutions] == ["PyTorch", "Triton", "Triton, atomics"]
