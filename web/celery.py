@@ -19,7 +19,7 @@ from celery import Celery
 from wire.announcements import ANNOUNCE_TASK
 from wire.broker import celery_settings, data_directory
 from wire.logs import follow_celery
-from wire.messages import EVENT_TASK, RESULTS_QUEUE
+from wire.messages import EVENT_TASK, INSPECTION_TASK, RESULTS_QUEUE
 from wire.pace import LEASE_SECONDS, SWEEP_SECONDS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "web.settings")
@@ -53,7 +53,8 @@ app.conf.update(celery_settings())
 app.conf.update(
     imports=["web.tasks"],
     task_routes={
-        name: {"queue": RESULTS_QUEUE} for name in (EVENT_TASK, ANNOUNCE_TASK, SWEEP_TASK)
+        name: {"queue": RESULTS_QUEUE}
+        for name in (EVENT_TASK, INSPECTION_TASK, ANNOUNCE_TASK, SWEEP_TASK)
     },
     worker_concurrency=1,
     broker_connection_timeout=BROKER_SECONDS,

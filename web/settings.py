@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "web.accounts.apps.AccountsConfig",
     "web.catalogue",
     "web.submissions",
+    "web.inspection",
     "web.boards",
     "web.runners",
     "web.limits.apps.LimitsConfig",
@@ -222,6 +223,9 @@ if TRUSTED_PROXY_COUNT:
 BACKPASS_HARDWARE = env.list("BACKPASS_HARDWARE", default=["cpu", "interpreter"])
 # How many finished submissions may be judged once more at the same time, for each hardware.
 BACKPASS_REJUDGE_WINDOW = env.int("BACKPASS_REJUDGE_WINDOW", default=1)
+
+# How many days the look inside a run is kept that nobody with an account made.
+BACKPASS_INSPECTION_DAYS = env.int("BACKPASS_INSPECTION_DAYS", default=7)
 
 # --- Fair use: how many submissions somebody may have on their way; how many may be posted by a user, from
 # one address without an account, and from one address in all. Empty: no limit.

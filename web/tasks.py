@@ -13,13 +13,14 @@ from celery.worker import state as worker_state
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from web.celery import SWEEP_TASK, app
+from web.inspection.storing import drop_old, record_inspection
 from web.limits.storage import drop_spent
 from web.runners.services import note_listening, record_announcement
 from web.submissions.events import record_event
 from web.submissions.rejudge import start_waiting
 from web.submissions.sweeper import sweep
 from wire.announcements import ANNOUNCE_TASK
-from wire.messages import EVENT_TASK
+from wire.messages import EVENT_TASK, INSPECTION_TASK
 from wire.pace import SWEEP_SECONDS
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,12 @@ def record(raw: Any) -> None:
         start_waiting()
 
 
+@results_task(INSPECTION_TASK)
+def inspection(raw: Any) -> None:
+    """Keep what a runner found inside a submission."""
+    record_inspection(raw)
+
+
 @results_task(ANNOUNCE_TASK)
 def announce(raw: Any) -> None:
     """Enter what a runner says of itself."""
@@ -116,5 +123,6 @@ def sweep_all() -> None:
     """Look for what got lost, and for time to judge once more what is to be."""
     note_listening()
     drop_spent()
+    drop_old()
     sweep(after_pause=_rounds.is_after_a_pause())
     start_waiting()

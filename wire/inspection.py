@@ -3,6 +3,7 @@ memory they touch. Plain data with a JSON form; nothing here says how it was fou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -88,6 +89,11 @@ class CompiledKernel:
         """The forms there are, by name, from the first to the last."""
         named = {name: getattr(self, name) for name in STAGES}
         return {name: stage for name, stage in named.items() if stage is not None}
+
+    def with_stages(self, change: Callable[[Stage], Stage | None]) -> CompiledKernel:
+        """The same with each stage changed, or taken out."""
+        changed: dict[str, Any] = {name: change(stage) for name, stage in self.stages.items()}
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True)
@@ -182,8 +188,7 @@ class Inspection:
 
     def without_texts(self) -> Inspection:
         """The figures alone."""
-        bare = dict.fromkeys(STAGES)
-        kernels = tuple(replace(kernel, **bare) for kernel in self.kernels)  # type: ignore[arg-type]
+        kernels = tuple(kernel.with_stages(lambda _: None) for kernel in self.kernels)
         return replace(self, kernels=kernels)
 
 

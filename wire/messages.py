@@ -111,7 +111,7 @@ def is_inspected(language: str, verdict: str) -> bool:
 
 @dataclass(frozen=True)
 class InspectionMessage:
-    """A look inside what an attempt judged, sent after its verdict; packed by `wire.packing`, as text."""
+    """A look inside what an attempt judged, sent after its verdict; `packed` by `wire.packing`."""
 
     attempt: str
     packed: str

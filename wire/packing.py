@@ -8,7 +8,7 @@ import json
 import zlib
 from dataclasses import replace
 
-from wire.inspection import STAGES, CompiledKernel, Inspection, Stage
+from wire.inspection import Inspection, Stage
 from wire.reading import Unreadable
 
 PACKED_BYTES = 4 << 20
@@ -72,14 +72,8 @@ def from_text(text: str) -> bytes:
 
 
 def _cut(inspection: Inspection, most: int) -> Inspection:
-    kernels = tuple(_cut_kernel(kernel, most) for kernel in inspection.kernels)
-    return replace(inspection, kernels=kernels)
-
-
-def _cut_kernel(kernel: CompiledKernel, most: int) -> CompiledKernel:
-    stages = {name: getattr(kernel, name) for name in STAGES}
-    cut = {name: stage and _cut_stage(stage, most) for name, stage in stages.items()}
-    return replace(kernel, **cut)
+    kernels = (k.with_stages(lambda stage: _cut_stage(stage, most)) for k in inspection.kernels)
+    return replace(inspection, kernels=tuple(kernels))
 
 
 def _cut_stage(stage: Stage, most: int) -> Stage:

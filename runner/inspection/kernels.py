@@ -31,7 +31,7 @@ def kernel(told: Mapping[str, Any]) -> CompiledKernel | None:
     gpu = _GPUS.get(_number(told.get("capability")))
     if gpu is None:
         return None
-    common = {
+    common: dict[str, Any] = {
         "name": text(told.get("kernel", ""), _LONGEST_NAME),
         "target": gpu.target,
         "gpu": gpu.name,
@@ -44,7 +44,7 @@ def kernel(told: Mapping[str, Any]) -> CompiledKernel | None:
     }
     if "error" in told:
         return CompiledKernel(**common, error=text(told["error"], 8000))
-    stages = {name: _stage(name, told.get(name)) for name in READERS}
+    stages: dict[str, Any] = {name: _stage(name, told.get(name)) for name in READERS}
     return _measured(CompiledKernel(**common, **stages), gpu, told)
 
 

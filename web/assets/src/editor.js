@@ -14,7 +14,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import { errorMarks, markError, noteSent } from "./errormark.js";
+import { errorMarks, goToLine, markErrors, noteSent } from "./errormark.js";
 import { highlighting } from "./highlight.js";
 import { Workbench } from "./workbench.js";
 
@@ -131,10 +131,18 @@ function mount(form) {
     noteSent(view);
   });
   document.body.addEventListener("htmx:afterSettle", () => {
-    const error = document.querySelector("[data-error-line]:not([data-marked])");
-    if (!error || bench.language !== sentLanguage) return;
-    error.dataset.marked = "";
-    markError(view, Number(error.dataset.errorLine), error.dataset.errorMessage);
+    const errors = [...document.querySelectorAll("[data-error-line]")];
+    if (errors.every((e) => "marked" in e.dataset) || bench.language !== sentLanguage) return;
+    for (const error of errors) error.dataset.marked = "";
+    const told = errors.map(({ dataset }) => ({ line: Number(dataset.errorLine), message: dataset.errorMessage }));
+    markErrors(view, told);
+  });
+  // A line that the console speaks of is right above, in the editor.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("#console a[data-to-line]");
+    const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (!link || !plain || bench.language !== sentLanguage) return;
+    if (goToLine(view, Number(link.dataset.toLine))) event.preventDefault();
   });
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django import template
 
+from wire.inspection import Finding
 from wire.verdict import CaseReport, HeatMap
 
 register = template.Library()
@@ -53,6 +54,18 @@ def failed(cases: Iterable[CaseReport]) -> list[CaseReport]:
 def public(cases: Iterable[CaseReport], is_public: bool) -> list[CaseReport]:
     """The public cases, or the hidden ones."""
     return [case for case in cases if case.public == is_public]
+
+
+@register.filter
+def lines(findings: Iterable[Finding] | None) -> set[int]:
+    """The lines of the source that these are about."""
+    return {finding.line for finding in findings or ()}
+
+
+@register.filter
+def words(kind: str) -> str:
+    """A kind of finding as people say it: "out_of_bounds" is "Out of bounds"."""
+    return kind.replace("_", " ").capitalize()
 
 
 @register.filter

@@ -1,0 +1,86 @@
+"""What templates ask about the inside of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import template
+from django.conf import settings
+
+from web.inspection.choice import Choice
+from web.inspection.figures import LOADS, STORES, widths
+from web.inspection.queries import inside_of
+from web.submissions.models import Submission
+from wire.inspection import STAGES, MemoryAccess
+
+register = template.Library()
+
+_STAGE_LABELS = {
+    "ttir": ("TTIR", "Triton’s intermediate form, before anything is known of the GPU"),
+    "ttgir": ("TTGIR", "the same with layouts: which thread holds which element"),
+    "llir": ("LLVM IR", "what Triton hands to LLVM"),
+    "ptx": ("PTX", "NVIDIA’s portable assembly"),
+    "sass": ("SASS", "the machine’s own instructions"),
+    "source": ("Source", "what was submitted"),
+}
+
+
+@register.inclusion_tag("inspection/_section.html")
+def inside(submission: Submission) -> dict[str, Any]:
+    """The figures of what a finished submission compiles to, or that they are on their way."""
+    days = settings.BACKPASS_INSPECTION_DAYS
+    return {"submission": submission, "inside": inside_of(submission), "days": days}
+
+
+@register.filter
+def stage_label(stage: str) -> str:
+    return _STAGE_LABELS[stage][0]
+
+
+@register.filter
+def stage_title(stage: str) -> str:
+    return _STAGE_LABELS[stage][1]
+
+
+@register.simple_tag
+def stage_names(*before: str) -> tuple[str, ...]:
+    """The names of all forms, those that are given first."""
+    return (*before, *STAGES)
+
+
+@register.simple_tag
+def choice_with(choice: Choice, **changes: str) -> str:
+    """Parameters of an address that chooses the same but for the changes."""
+    return choice.changed(**changes)
+
+
+@register.filter
+def loads(accesses: Iterable[MemoryAccess]) -> tuple[tuple[int, int], ...]:
+    """(bytes, how many) of what reads global memory."""
+    return widths(accesses, LOADS)
+
+
+@register.filter
+def stores(accesses: Iterable[MemoryAccess]) -> tuple[tuple[int, int], ...]:
+    return widths(accesses, STORES)
+
+
+@register.filter
+def settings_of(values: Mapping[str, str]) -> str:
+    """ "BLOCK_M=2, BLOCK_N=4096"."""
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+@register.filter
+def sizes(grid: Iterable[int]) -> str:
+    """A grid: "64" or "8 × 32"."""
+    kept = list(grid)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return " × ".join(map(str, kept))
+
+
+@register.filter
+def whole_percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
