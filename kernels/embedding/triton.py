@@ -20,7 +20,8 @@ def _add_rows(
     for start in range(begin, end, ROWS):
         positions = start + tl.arange(0, ROWS)
         tokens = tl.load(order_ptr + positions, mask=positions < end, other=0)
-        at = tokens[:, None] * dy_row + cols[None, :] * dy_col
+        # 64-bit, as the ids are: M × N may exceed 2³¹, and so may an index times a stride.
+        at = tokens[:, None] * dy_row + cols.to(tl.int64)[None, :] * dy_col
         inside = (positions < end)[:, None] & in_row[None, :]
         total += tl.sum(tl.load(dy_ptr + at, mask=inside, other=0.0).to(tl.float32), axis=0)
     return total

@@ -34,7 +34,8 @@ def _tokens(
     BLOCK_D: tl.constexpr,
 ):
     """For a block of tokens: dscores of all their choices, and dz of the rows they chose."""
-    tok = tl.program_id(0) * BLOCK_T + tl.arange(0, BLOCK_T).to(tl.int64)
+    # 64-bit: R × D may exceed 2³¹, and so may an index times a stride. Rows are 64-bit as given.
+    tok = tl.program_id(0).to(tl.int64) * BLOCK_T + tl.arange(0, BLOCK_T)
     in_block = tok < T
     dy_at = dy_ptr + tok[:, None] * dy_tok
     for choice in range(K):
@@ -47,7 +48,7 @@ def _tokens(
         dz_at = dz_ptr + row[:, None] * D
         dot = tl.zeros((BLOCK_T,), dtype=tl.float32)
         for start in range(0, D, BLOCK_D):
-            col = start + tl.arange(0, BLOCK_D)[None, :]
+            col = (start + tl.arange(0, BLOCK_D)).to(tl.int64)[None, :]
             inside = kept[:, None] & (col < D)
             # The same row of dy for every choice: from memory once, then from the cache.
             dy = tl.load(dy_at + col * dy_col, mask=inside, other=0.0).to(tl.float32)
