@@ -19,7 +19,8 @@ class HardwareSpec:
 
     `timed` says whether time on it means anything, `concurrent` whether parts of a kernel run at once,
     so that their order may differ from call to call. `call_seconds` bounds one call of `backward` on a
-    case. `environment` is added to the job's. Each shape is timed in `processes` new processes.
+    case. `environment` is added to the job's. Each shape is timed in `processes` new processes. Where
+    kernels are `watched`, faults are looked for that the hardware itself would not show.
     """
 
     name: str
@@ -29,6 +30,7 @@ class HardwareSpec:
     call_seconds: float
     environment: Mapping[str, str] = field(default_factory=dict)
     processes: int = 3
+    watched: bool = False
 
 
 class UnknownHardware(LookupError):
@@ -50,6 +52,7 @@ HARDWARE: Mapping[str, HardwareSpec] = {
         concurrent=False,
         call_seconds=30.0,
         environment={"TRITON_INTERPRET": "1"},
+        watched=True,
     ),
 }
 

@@ -6,30 +6,28 @@ The submission runs in a sandboxed process (`runner.session`); cases, references
 from __future__ import annotations
 
 import math
-import platform
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-import triton
 
 from problems import Language, Problem
 from problems.spec import Benchmark, Case, Gradients, Tensors
-from runner import linearity
+from runner import linearity, sanitizing, wording
 from runner.compare import compare, expect
 from runner.diagnosis import Failure, diagnose
 from runner.drawing import drawn, seed
 from runner.failures import SessionFailed
-from runner.hardware import HardwareSpec, cpu_model, cpu_threads
+from runner.hardware import HardwareSpec
 from runner.pool import Sessions, baseline_source
 from runner.roofline import cpu_peak
 from runner.session import Session
 from runner.timing import CpuTimer, Timer, against, objections
-from sandbox.spec import Sandbox
+from wire.inspection import Finding
 from wire.messages import Mode, Phase
 from wire.verdict import CaseReport, GradientReport, Report, SourceError, Timing, Verdict
 
@@ -71,6 +69,7 @@ class _Judging:
         self._cases: list[CaseReport] = []
         self._timings: list[Timing] = []
         self._failures: list[Failure] = []
+        self._findings: tuple[Finding, ...] = ()
         self._printed = ""
         self._deterministic: bool | None = None
         self._deadline = time.monotonic() + JUDGING_SECONDS
@@ -94,12 +93,17 @@ class _Judging:
         try:
             self._run()
         except SessionFailed as failure:
+            if failure.verdict is Verdict.RUNTIME_ERROR:
+                self._watch_anew()  # a crash, perhaps, whose reason can be seen
             return self._report(failure.verdict, failure.headline, error=failure.error)
         finally:
             self._sessions.refill()
         wrong = next((c for c in self._cases if not c.passed), None)
         if wrong is not None:
-            return self._report(Verdict.WRONG_GRADIENT, _wrong_headline(wrong))
+            return self._report(Verdict.WRONG_GRADIENT, wording.wrong(wrong))
+        fault = next((f for f in self._findings if f.kind in sanitizing.SERIOUS), None)
+        if fault is not None:
+            return self._faulty(fault)
         return self._accepted()
 
     def _run(self) -> None:
@@ -123,6 +127,7 @@ class _Judging:
             if self._request.mode == "submit":
                 self._judge_linearity(session)
             self._judge_determinism(session)
+            self._watch(session)
             if self._times and all(c.passed for c in self._cases):
                 self._time(session)
 
@@ -171,6 +176,39 @@ class _Judging:
             session.prepare(arguments, case.dims)
             results.append(session.call().gradients)
         self._deterministic = all(_same_bits(r, results[0]) for r in results[1:])
+
+    def _watch(self, session: Session) -> None:
+        """Look for faults that the interpreter forgives and a GPU would not."""
+        if not self._request.hardware.watched:
+            return
+        found: list[Finding] = []
+        for case in sanitizing.telling(self._plan):
+            arguments = self._problem.make_arguments(case, seed(self._problem, case))
+            session.prepare(arguments, case.dims)
+            found += sanitizing.findings(session.watch(), case)
+        self._findings = sanitizing.merged(found)
+
+    def _watch_anew(self) -> None:
+        """The same in another process, when the first is gone; that it ends too says nothing new."""
+        if not self._request.hardware.watched:
+            return
+        with ExitStack() as stack, suppress(SessionFailed):
+            self._watch(self._another(stack))
+
+    def _faulty(self, fault: Finding) -> Report:
+        """Every gradient is right, by the order in which the interpreter runs programs."""
+        at = f" Line {fault.line}:" if fault.line else ""
+        return self._report(
+            Verdict.MEMORY_FAULT,
+            f"All {len(self._cases)} cases are right in the interpreter, but a GPU would not forgive "
+            f"this.{at} {fault.message}.",
+            error=SourceError(
+                kind=fault.kind.replace("_", " "),
+                message=fault.message,
+                traceback="",
+                line=fault.line or None,
+            ),
+        )
 
     def _case_report(
         self, case: Case, seed: int, gradients: tuple[GradientReport, ...] = (), message: str = ""
@@ -231,7 +269,7 @@ class _Judging:
         if wrong:
             raise SessionFailed(
                 Verdict.WRONG_GRADIENT,
-                f"{_listed(wrong)} wrong on new values of case “{case.name}” after timing, "
+                f"{wording.listed(wrong)} wrong on new values of case “{case.name}” after timing, "
                 "though it was right before: does the submission keep state between calls?",
             )
 
@@ -246,8 +284,8 @@ class _Judging:
             )
         timings = tuple(self._timings)
         objection = objections(timings)
-        score = _geometric_mean([t.efficiency for t in timings])
-        speedup = _geometric_mean([t.speedup for t in timings])
+        score = wording.geometric_mean([t.efficiency for t in timings])
+        speedup = wording.geometric_mean([t.speedup for t in timings])
         headline = (
             f"All {len(self._cases)} cases are right. {score:.1%} of the roofline, "
             f"{speedup:.2f}× the speed of plain PyTorch."
@@ -291,10 +329,11 @@ class _Judging:
             ranked=ranked,
             not_ranked_because=objection,
             error=error,
+            findings=self._findings,
             diagnosis=diagnose(self._problem, self._failures),
             deterministic=self._deterministic,
             output=self._printed,
-            environment=_environment(self._sessions.sandbox, request.hardware),
+            environment=wording.environment(self._sessions.sandbox, request.hardware),
         )
 
 
@@ -303,38 +342,3 @@ def _same_bits(one: Gradients, other: Gradients) -> bool:
         torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
         for a, b in zip(one, other, strict=True)
     )
-
-
-def _wrong_headline(case: CaseReport) -> str:
-    wrong = [g for g in case.gradients if not g.passed]
-    right = [g.name for g in case.gradients if g.passed]
-    first = wrong[0]
-    shape = " × ".join(f"{k}={v}" for k, v in case.dims.items())
-    kind = "public" if case.public else "hidden"
-    text = (
-        f"{_listed([g.name for g in wrong])} wrong in the {kind} case “{case.name}” ({shape}): "
-        f"{first.wrong_count:,} of {first.total:,} elements of {first.name} are off."
-    )
-    return text + (f" {_listed(right)} right there." if right else "")
-
-
-def _listed(names: list[str]) -> str:
-    """The names with their verb: dx is, dx and dweight are."""
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
-
-
-def _geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
-def _environment(sandbox: Sandbox, hardware: HardwareSpec) -> dict[str, str]:
-    facts = {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "isolation": sandbox.isolation.value,
-        "cpu": cpu_model(),
-        "threads": str(cpu_threads()),
-    }
-    if hardware.language is Language.TRITON:
-        facts["triton"] = triton.__version__
-    return facts

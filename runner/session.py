@@ -27,6 +27,7 @@ from wire.verdict import Verdict
 
 HARNESS = Path(__file__).parent / "harness"
 LOAD_SECONDS = 30.0
+WATCHED_IS_SLOWER = 3.0
 PING_SECONDS = 5.0
 # Bytes of the gradients looked at the moment an answer comes: who writes them later is found out.
 PROBES = 256
@@ -214,6 +215,18 @@ class Session:
                 f"backward changed its argument {', '.join(modified)}. Arguments are still needed by "
                 "others: write into memory of your own.",
             )
+
+    def watch(self) -> dict[str, Any]:
+        """Run `backward` on copies of the prepared arguments while its kernels are watched.
+
+        Only where kernels are interpreted. Returns what the process tells, unread.
+
+        Raises:
+            SessionFailed: it died or took too long.
+        """
+        seconds = WATCHED_IS_SLOWER * self._hardware.call_seconds
+        reply, _ = self._conversation.ask({"do": "watch"}, seconds, "one watched call of backward")
+        return reply
 
     def printed(self) -> str:
         return self._conversation.printed()

@@ -22,6 +22,7 @@ class Verdict(StrEnum):
     WRONG_GRADIENT = "wrong_gradient"
     COMPILE_ERROR = "compile_error"
     RUNTIME_ERROR = "runtime_error"
+    MEMORY_FAULT = "memory_fault"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     INVALID_OUTPUT = "invalid_output"

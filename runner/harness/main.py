@@ -5,8 +5,9 @@ are compared and time is measured on the other side. What it checks, it checks t
 message early.
 
 Commands: ``load`` (import the submission), ``prepare`` (learn where the arguments will lie), ``call``
-(run `backward` on what lies there now and hand over the gradients), ``ping``. Every answer repeats its
-command's token, so that none can be sent before it is asked for.
+(run `backward` on what lies there now and hand over the gradients), ``watch`` (run it on copies of what
+lies there, and tell what its kernels do wrong; in the interpreter only), ``ping``. Every answer repeats
+its command's token, so that none can be sent before it is asked for.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Harness:
             "load": self._load,
             "prepare": self._prepare,
             "call": self._call,
+            "watch": self._watch,
             "ping": self._ping,
         }
         while (command := self._conversation.receive()) is not None:
@@ -63,9 +65,10 @@ class Harness:
 
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         if os.environ.get("TRITON_INTERPRET") == "1":
-            from . import interpreter, warm_up
+            from . import interpreter, warm_up, watched
 
             interpreter.install()
+            watched.install()
             warm_up.run()
         from . import tensors
 
@@ -106,6 +109,25 @@ class Harness:
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return {"error": errors.describe(error, self._path), "memory": _out_of_memory(error)}
         return {"seconds": seconds}
+
+    def _watch(self, _: Message) -> Message:
+        from . import sanitizer, watched  # only the interpreter can be watched
+
+        names = [want["name"] for want in self._wanted]
+        faults = sanitizer.Sanitizer(self._path)
+        arguments = self._arguments.copies()
+        try:
+            with faults.watching(arguments), watched.watched_by(faults):
+                returned = self._backward(*arguments)
+        except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
+            return {
+                "findings": faults.findings(),
+                "error": errors.describe(error, self._path),
+                "memory": _out_of_memory(error),
+            }
+        outputs = returned if isinstance(returned, (tuple, list)) else [returned]
+        faults.check_outputs(outputs, names)
+        return {"findings": faults.findings()}
 
 
 def _out_of_memory(error: BaseException) -> bool:

@@ -42,12 +42,22 @@ class Arguments:
 
     def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec]) -> None:
         self._arena = arena
+        self._layouts = layouts
         self.tensors = [
             arena[spec["offset"] : spec["offset"] + spec["bytes"]]
             .view(_DTYPES[spec["dtype"]])
             .as_strided(spec["shape"], spec["stride"], _elements_before(spec))
             for spec in layouts
         ]
+
+    def copies(self) -> list[torch.Tensor]:
+        """The same tensors, each in a storage of its own: who runs out of one is not in the next."""
+        found = []
+        for tensor, spec in zip(self.tensors, self._layouts, strict=True):
+            raw = self._arena[spec["offset"] : spec["offset"] + spec["bytes"]].clone()
+            flat = raw.view(tensor.dtype)
+            found.append(flat.as_strided(spec["shape"], spec["stride"], spec["storage_offset"]))
+        return found
 
     def shares_memory_with(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()

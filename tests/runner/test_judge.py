@@ -10,7 +10,7 @@ from runner.judge import Request, judge
 from runner.pool import WarmPool
 from sandbox.choose import best_sandbox
 from wire.messages import Mode, Phase
-from wire.verdict import Verdict
+from wire.verdict import Report, Verdict
 
 ROOT = Path(__file__).parents[2]
 REFERENCES = sorted(ROOT.glob("kernels/*/*.py"))
@@ -193,6 +193,60 @@ def test_an_error_inside_a_triton_kernel_names_the_kernels_line(sessions):
     assert report.error.line == 9
     assert "tl.nonsense" in report.error.traceback
     assert "kernel[(1,)]" in report.error.traceback
+
+
+RACE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(dy_ptr, x_ptr, dx_ptr, count_ptr, M, N, dy_row, dy_col, x_row, x_col, B: tl.constexpr):
+    row = tl.program_id(0)
+    for start in range(0, N, B):
+        cols = start + tl.arange(0, B)
+        dy = tl.load(dy_ptr + row * dy_row + cols * dy_col, cols < N).to(tl.float32)
+        x = tl.load(x_ptr + row * x_row + cols * x_col, cols < N).to(tl.float32)
+        dx = 2 * dy * tl.maximum(x, 0.0)
+        tl.store(dx_ptr + row * N + cols, dx, cols < N)
+    tl.store(count_ptr, tl.load(count_ptr) + 1)
+
+
+def backward(grad_output, x):
+    M, N = x.shape
+    dx = torch.empty(M, N, dtype=x.dtype)
+    count = torch.zeros(1, dtype=torch.int32)
+    strides = (*grad_output.stride(), *x.stride())
+    kernel[(M,)](grad_output, x, dx, count, M, N, *strides, B=256)
+    return dx
+"""
+
+
+def test_a_race_that_the_interpreter_forgives_is_not_accepted(sessions):
+    report = judged(sessions, "relu_squared", Language.TRITON, RACE)
+    assert all(c.passed for c in report.cases)
+    assert report.verdict is Verdict.MEMORY_FAULT
+    assert report.findings[0].kind == "race"
+    assert report.error.line == report.findings[0].line == 15
+    assert "a GPU would not forgive" in report.headline
+    assert Report.from_json(report.to_json()).findings == report.findings
+
+
+def test_the_same_kernel_without_the_race_is_accepted(sessions):
+    fixed = RACE.replace("    tl.store(count_ptr, tl.load(count_ptr) + 1)\n", "")
+    report = judged(sessions, "relu_squared", Language.TRITON, fixed)
+    assert report.verdict is Verdict.ACCEPTED, report.headline
+    assert report.findings == ()
+
+
+def test_a_crash_far_outside_of_a_tensor_says_where_it_reached(sessions):
+    crash = RACE.replace("tl.load(count_ptr) + 1", "tl.load(count_ptr + (1 << 44))")
+    report = judged(sessions, "relu_squared", Language.TRITON, crash)
+    assert report.verdict is Verdict.RUNTIME_ERROR
+    assert "signal 11" in report.headline
+    assert {(f.kind, f.line, f.tensor) for f in report.findings} >= {
+        ("out_of_bounds", 15, "count_ptr")
+    }
 
 
 def test_a_call_that_never_ends_is_stopped(sessions, monkeypatch):
