@@ -227,8 +227,8 @@ BACKPASS_REJUDGE_WINDOW = env.int("BACKPASS_REJUDGE_WINDOW", default=1)
 # How many days the look inside a run is kept that nobody with an account made.
 BACKPASS_INSPECTION_DAYS = env.int("BACKPASS_INSPECTION_DAYS", default=7)
 
-# --- Fair use: how many submissions somebody may have on their way; how many may be posted by a user, from
-# one address without an account, and from one address in all. Empty: no limit.
+# --- Fair use: how many submissions somebody may have on their way; how many may be posted by a user,
+# from one address without an account, and from one address in all. Empty: no limit.
 BACKPASS_MAX_UNFINISHED = env.int("BACKPASS_MAX_UNFINISHED", default=3)
 BACKPASS_LIMITS = {
     "user": env.str("BACKPASS_LIMIT_USER", default="30/minute;600/hour"),

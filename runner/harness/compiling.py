@@ -69,7 +69,7 @@ def compiled(launch: Launch, capability: int) -> dict[str, Any]:
 
 
 def _compile(launch: Launch, capability: int) -> Any:
-    knobs.nvidia.dump_ptxas_log = True  # type: ignore[attr-defined]
+    knobs.nvidia.dump_ptxas_log = True
     target = GPUTarget("cuda", capability, 32)
     backend = CUDABackend(target)
     kernel = launch.kernel

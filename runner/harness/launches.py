@@ -47,7 +47,7 @@ class PointerLike:
     def __init__(self, tensor: torch.Tensor) -> None:
         self.dtype = tensor.dtype
         self.shape = tuple(tensor.shape)
-        self._offset = tensor.storage_offset() * tensor.dtype.itemsize
+        self._offset = int(tensor.storage_offset()) * tensor.dtype.itemsize
 
     def data_ptr(self) -> int:
         """An address as far from a multiple of 16 as the tensor's, if its storage begins at one."""
@@ -79,7 +79,7 @@ class Recorder:
             kwargs.pop("warmup")
             recorder.record(self, args, kwargs, grid)
 
-        JITFunction.run = run  # type: ignore[method-assign, assignment]
+        JITFunction.run = run
         original = autotuner.Autotuner.run
 
         def run_first(self: Any, *args: Any, **kwargs: Any) -> Any:

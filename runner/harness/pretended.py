@@ -76,6 +76,6 @@ def pretending(gpu: dict[str, Any]) -> Iterator[None]:
         for name, answer in answers.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, answer))
         before = driver._active
-        driver.set_active(_Driver(gpu))  # type: ignore[arg-type]
+        driver.set_active(_Driver(gpu))
         stack.callback(lambda: setattr(driver, "_active", before))
         yield

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -328,18 +329,16 @@ class Sanitizer:
 
     def _line(self) -> int:
         """The line of the submitted file that is being run."""
-        frame = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code.co_filename == self._path:
                 return frame.f_lineno
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return 0
 
 
 _UNINITIALIZED = "reads {place}, which nobody wrote: torch.empty gives memory with anything in it"
-_SAME_STORE = (
-    "one store writes different values to {place} in several lanes: which of them stays is not defined"
-)
+_SAME_STORE = "one store writes different values to {place} in several lanes: which of them stays is not defined"
 
 
 def _lines_of_bare_atomics(path: str) -> set[int]:

@@ -13,20 +13,22 @@ from .shadow import Memories
 
 _EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
 # These take a tensor for its shape, dtype and device alone.
-_LIKE = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "rand_like")
-_LIKE += ("randn_like", "resize_", "set_", "sym_size", "is_pinned")
+_LIKE = (
+    *("zeros_like", "ones_like", "full_like", "rand_like", "randn_like"),
+    *("new_zeros", "new_ones", "new_full", "resize_", "set_", "sym_size", "is_pinned"),
+)
 
 _FILLING = ("copy_", "zero_", "fill_", "normal_", "uniform_")
 
 Report = Callable[[str, torch.Tensor, int], None]
 
 
-class WatchTorch(TorchDispatchMode):
+class WatchTorch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # PyTorch's, without types
     """Keeps `memories` true while PyTorch computes. `report` is called with an operation's name, a
     tensor that it reads and how many of its elements nobody wrote."""
 
     def __init__(self, memories: Memories, report: Report) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._memories = memories
         self._report = report
 

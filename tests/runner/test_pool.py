@@ -1,10 +1,12 @@
 """Warm sessions: used once, replaced when old or dead, gone at the end."""
 
 import os
+from pathlib import Path
 
 import psutil
 import pytest
 
+import problems
 from problems import Language, get_problem
 from runner import pool as pool_module
 from runner.hardware import hardware_for
@@ -85,7 +87,7 @@ def test_a_baseline_session_runs_the_plain_backward_and_others_do_not_see_proble
         (dx,) = session.call().gradients
     assert dx.equal(PROBLEM.baseline(**arguments)[0])
     spy = (
-        "import os\n\ntry:\n    os.listdir(" + repr(str(pool_module._ROOT / "problems")) + ")\n"
+        "import os\n\ntry:\n    os.listdir(" + repr(str(Path(problems.__file__).parent)) + ")\n"
         "except OSError:\n    print('nothing to see')\n" + SOURCE
     )
     with sessions.take(CPU) as session:
