@@ -51,7 +51,7 @@ def test_nothing_is_lost_by_restarts_or_by_a_restore(
     follow(page)
     expect(page.locator("#console .verdict")).to_contain_text("public cases only")
 
-    _back_up_lose_and_restore(installation, page, tmp_path / "backup")
+    _back_up_lose_and_restore(installation, tmp_path / "backup")
     for board in (FIRST_BOARD, SECOND_BOARD):
         _stands_on(page, board, name)
 
@@ -64,12 +64,10 @@ def _restart_each(installation: Installation) -> None:
     installation.wait_until_healthy()
 
 
-def _back_up_lose_and_restore(installation: Installation, page: Page, backup: Path) -> None:
+def _back_up_lose_and_restore(installation: Installation, backup: Path) -> None:
     installation.run("sh", "deploy/backup.sh", str(backup))
     assert backup.stat().st_mode & 0o077 == 0
-    installation.run(*_sql("DELETE FROM boards_standing"))
-    page.goto(FIRST_BOARD)
-    expect(page.locator("tr.own")).to_have_count(0)
+    assert "DELETE 2" in installation.run(*_sql("DELETE FROM boards_standing"))
     installation.run("sh", "deploy/restore.sh", str(backup))
     installation.wait_until_healthy()
 
