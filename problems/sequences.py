@@ -90,7 +90,7 @@ _HIDDEN_VALUES = (
     Case(
         "large_magnitudes",
         {"B": 2, "T": 30, "D": 21},
-        "Values around 10⁴.",
+        "Inputs and upstream gradients around 10⁴.",
         values=Values.LARGE,
     ),
     Case(

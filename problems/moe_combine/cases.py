@@ -120,7 +120,7 @@ _HIDDEN = (
     Case(
         "large_magnitudes",
         {"T": 22, "K": 2, "R": 60, "D": 34},
-        "Values around 10⁴.",
+        "Inputs and upstream gradients around 10⁴.",
         values=RoutingValues.LARGE,
     ),
     Case(
