@@ -107,6 +107,31 @@ TABLE: tuple[Row, ...] = (
             f"/submissions/{UNKNOWN}/status/": MISSING,
         },
     ),
+    page(
+        "submissions/<uuid:pk>/inside/",
+        {
+            "/submissions/{user}/inside/": OF_THE_USER,
+            "/submissions/{visitor}/inside/?stage=sass&q=secret": OF_THE_VISITOR,
+            "/submissions/{user}/inside/?kernel=no-such-kernel": MISSING,
+            f"/submissions/{UNKNOWN}/inside/": MISSING,
+        },
+    ),
+    page(
+        "submissions/<uuid:pk>/inside/figures/",
+        {
+            "/submissions/{user}/inside/figures/": OF_THE_USER,
+            "/submissions/{visitor}/inside/figures/": OF_THE_VISITOR,
+            f"/submissions/{UNKNOWN}/inside/figures/": MISSING,
+        },
+    ),
+    page(
+        "submissions/<uuid:pk>/inside/compare/",
+        {
+            "/submissions/{user}/inside/compare/": MISSING,
+            "/submissions/{user}/inside/compare/?with={user}": MISSING,
+            "/submissions/{user}/inside/compare/?with={visitor}": MISSING,
+        },
+    ),
     page("status/", {"/status/": PUBLIC}),
     page("problems/<slug:slug>/absent/", {f"{PROBLEM}absent/": PUBLIC}),
     page("healthz", {"/healthz": PUBLIC}),

@@ -13,7 +13,7 @@ from wire.inspection import CompiledKernel, Stage
 
 # Beyond, nobody reads a difference, and finding it takes long.
 MOST_LINES = 5000
-_ADDRESS = re.compile(r"^(\s*)/\*[0-9a-f]{4,}\*/", re.MULTILINE)
+_ADDRESS = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s*", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
@@ -79,7 +79,7 @@ def _widths(kernel: CompiledKernel, ops: tuple[str, ...]) -> str:
 def comparable(stage: Stage) -> str:
     """Its text without the addresses of instructions, which one instruction more would change in all
     that follow."""
-    return _ADDRESS.sub(r"\1", stage.text)
+    return _ADDRESS.sub("", stage.text)
 
 
 def difference(before: str, after: str) -> tuple[list[DiffRow], bool]:
@@ -94,8 +94,9 @@ def _rows(old: list[str], new: list[str]) -> Iterator[DiffRow]:
     left = right = 0
     for line in list(difflib.unified_diff(old, new, lineterm=""))[2:]:
         if hunk := _HUNK.match(line):
+            if left:
+                yield DiffRow("gap", 0, 0, "")
             left, right = int(hunk[1]), int(hunk[2])
-            yield DiffRow("gap", left, right, "")
             continue
         sign, text = line[0], line[1:]
         if sign == "-":

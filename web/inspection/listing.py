@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wire.inspection import Stage
 
+# An address before an instruction, in columns far wider than it.
+_ADDRESS = re.compile(r"^\s+(/\*[0-9a-f]{4,}\*/)\s+")
 # So many colours tell neighbouring lines apart.
 TINTS = 6
 
@@ -73,7 +76,7 @@ def _stage_rows(
     for number, (text, line) in enumerate(zip(texts, lines, strict=True), 1):
         yield Row(
             number=number,
-            text=text,
+            text=_ADDRESS.sub(r"\1  ", text),
             line=line,
             tint=tints.get(line, 0),
             to=line if line != before else 0,

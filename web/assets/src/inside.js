@@ -103,7 +103,15 @@ function start() {
     hold(row);
   }
   addEventListener("hashchange", follow);
-  follow();
+  if (location.hash) follow();
+  else begin();
+
+  // The kernel's own line, not the head of the file, and what the machine does, not its declarations.
+  function begin() {
+    const head = document.getElementById(`L${box.dataset.inside}`);
+    const first = rows.stage.find((row) => row.dataset.line);
+    for (const row of [head, first]) if (row) sides[sideOf(row)].scrollTop = row.offsetTop - row.parentElement.offsetTop - 24;
+  }
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") letGo();
@@ -136,15 +144,20 @@ function search(rows, moveTo) {
       row.classList.toggle("hit", isHit);
       if (isHit) hits.push(row);
     });
-    at = hits.length ? 0 : -1;
-    if (hits.length) moveTo(hits[0]);
+    mark(hits.length ? 0 : -1);
+  }
+  function mark(number) {
+    box.querySelector(".found")?.classList.remove("found");
+    at = number;
+    if (at >= 0) {
+      hits[at].classList.add("found");
+      moveTo(hits[at]);
+    }
     tell();
   }
   function next(step) {
     if (!hits.length) return;
-    at = (at + step + hits.length) % hits.length;
-    moveTo(hits[at]);
-    tell();
+    mark((at + step + hits.length) % hits.length);
   }
   field.addEventListener("input", look);
   field.addEventListener("keydown", (event) => {
