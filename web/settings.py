@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "web.accounts.apps.AccountsConfig",
     "web.catalogue",
+    "web.lessons",
     "web.submissions",
     "web.inspection",
     "web.boards",

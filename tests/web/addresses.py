@@ -89,6 +89,15 @@ TABLE: tuple[Row, ...] = (
             f"{PROBLEM}leaderboard/?hardware=abacus": MISSING,
         },
     ),
+    page("lessons/", {"/lessons/": PUBLIC}),
+    page(
+        "lessons/<slug:slug>/",
+        {"/lessons/vjp/": PUBLIC, "/lessons/no-such-lesson/": MISSING},
+    ),
+    page(
+        "lessons/<slug:slug>/code.py",
+        {"/lessons/vjp/code.py": PUBLIC, "/lessons/no-such-lesson/code.py": MISSING},
+    ),
     form("problems/<slug:slug>/submit/", AWAY, f"{PROBLEM}submit/"),
     page("submissions/", {"/submissions/": PUBLIC}),
     page(

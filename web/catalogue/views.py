@@ -24,6 +24,7 @@ from web.catalogue.pages import (
 )
 from web.catalogue.queries import Figures, figures, solved_by
 from web.catalogue.routing import problem_view
+from web.lessons.declared import lessons_for
 from web.runners.absence import absences, fingerprint
 from web.submissions.owners import Owner, visible_submission
 
@@ -87,6 +88,7 @@ def problem_page(
     """The whole page of a problem, also when a post without JavaScript was refused.
 
     Context: `problem`; `statement`, `special`, `derivation` (HTML); `hints` ((title, HTML), ...);
+    `lessons` (Lesson, ...) that lead here;
     `languages` (LanguageChoice, ...) and `starters` ({language: source}); `draft` (Draft), its
     `language` always set; `cases` (public Case, ...), `hidden_cases` (their number);
     `benchmarks` (BenchmarkRow, ...); `latest` (own Submission, newest first); `best` (own Standing,
@@ -106,6 +108,7 @@ def problem_page(
         "special": render_markdown(text["special"]),
         "derivation": render_markdown(text["derivation"]),
         "hints": render_parts(text["hints"]),
+        "lessons": lessons_for(problem),
         "languages": languages,
         "starters": {choice.name: choice.starter for choice in languages},
         "draft": draft,
