@@ -53,7 +53,6 @@ function start() {
   // Keeps a row's line lit, and brings its counterpart into view.
   function hold(row, number = 0) {
     light(row.dataset.line, "held");
-    if (location.hash && location.hash !== `#${row.id}`) history.replaceState(null, "", `#${row.id}`);
     const found = places(row);
     if (found.length) moveTo(found[((number % found.length) + found.length) % found.length]);
   }
@@ -74,6 +73,7 @@ function start() {
       turn = 0;
       moveTo(row);
       hold(row);
+      history.replaceState(null, "", `#${row.id}`); // an address to pass on
     });
     pane.addEventListener("focus", () => current[side]?.classList.add("at"));
     pane.addEventListener("blur", () => current[side]?.classList.remove("at"));

@@ -8,9 +8,11 @@ from typing import Any
 from django import template
 from django.conf import settings
 
+from web.catalogue.pages import Solution
 from web.inspection.choice import Choice
 from web.inspection.figures import LOADS, STORES, widths
 from web.inspection.queries import inside_of
+from web.inspection.references import Reference, reference
 from web.submissions.models import Submission
 from wire.inspection import STAGES, MemoryAccess
 
@@ -31,6 +33,12 @@ def inside(submission: Submission) -> dict[str, Any]:
     """The figures of what a finished submission compiles to, or that they are on their way."""
     days = settings.BACKPASS_INSPECTION_DAYS
     return {"submission": submission, "inside": inside_of(submission), "days": days}
+
+
+@register.simple_tag
+def compiled(solution: Solution) -> Reference | None:
+    """What a reference solution compiles to."""
+    return reference(solution)
 
 
 @register.filter
