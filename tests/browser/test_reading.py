@@ -10,10 +10,13 @@ from playwright.sync_api import Browser, Page, expect
 from problems import all_problems
 from tests.browser.conftest import watch
 from tests.serve.site import Site
+from web.lessons.declared import LESSONS
 
 PROBLEMS = [problem.url_slug for problem in all_problems()]
 PAGES = [
     "/",
+    "/lessons/",
+    *(f"/lessons/{lesson.slug}/" for lesson in LESSONS),
     "/submissions/",
     "/accounts/login/",
     "/accounts/signup/",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from problems.registry import all_problems
 from problems.spec import Problem
 from web.boards.queries import own_standings
+from web.catalogue.listing import Search, choices, found
 from web.catalogue.markup import render_markdown, render_parts
 from web.catalogue.pages import (
     benchmark_rows,
@@ -22,22 +22,13 @@ from web.catalogue.pages import (
     reference_solutions,
     solution_notes,
 )
-from web.catalogue.queries import Figures, figures, solved_by
+from web.catalogue.queries import figures, solved_by
 from web.catalogue.routing import problem_view
 from web.lessons.declared import lessons_for
 from web.runners.absence import absences, fingerprint
 from web.submissions.owners import Owner, visible_submission
 
 LATEST = 5
-
-
-@dataclass(frozen=True)
-class Card:
-    """A problem in the catalogue."""
-
-    problem: Problem
-    figures: Figures
-    solved: bool
 
 
 @dataclass(frozen=True)
@@ -51,18 +42,31 @@ class Draft:
 
 @require_safe
 def catalogue(request: HttpRequest) -> HttpResponse:
-    """Every problem by tier.
+    """The problems by tier, all or those that the query asks for; the list alone for htmx.
 
-    Context: `tiers`, a list of (name, list of Card).
+    Context: `search` (Search); `choices` (Choices); `tiers` (TierOfCards, ...); `shown` and `all`,
+    numbers of problems.
     """
-    by_slug = figures()
+    search = Search.of(request.GET)
     solved = solved_by(request.user) if request.user.is_authenticated else set()
-    cards = [
-        Card(problem, by_slug.get(problem.slug, Figures()), problem.slug in solved)
-        for problem in all_problems()
-    ]
-    tiers = [(tier, list(group)) for tier, group in groupby(cards, lambda c: c.problem.tier)]
-    return render(request, "catalogue/catalogue.html", {"tiers": tiers})
+    offered = choices()
+    tiers = found(search, figures(), solved)
+    context = {
+        "search": search,
+        "choices": offered,
+        "tiers": tiers,
+        "shown": sum(len(tier.cards) for tier in tiers),
+        "all": offered.problems,
+    }
+    live = request.headers.get("HX-Request") and not request.headers.get(
+        "HX-History-Restore-Request"
+    )
+    page = "catalogue/_problems.html" if live else "catalogue/catalogue.html"
+    response = render(request, page, context)
+    patch_vary_headers(response, ["HX-Request"])
+    if live:
+        response["HX-Replace-Url"] = reverse("catalogue") + search.query
+    return response
 
 
 @require_safe

@@ -60,24 +60,25 @@ def jacobians() -> str:
     def diagonal(row: int, column: int) -> str:
         return "full" if row == column % 6 else "cell"
 
-    side, top = 13, 40
+    side, top = 12, 40
+    gated, soft = 124, 296
     return svg(
-        186,
+        180,
         "Three Jacobians of a row of six: a diagonal; two diagonals side by side; a full matrix that is "
         "a diagonal minus a column times a row.",
         [text(0, 20, "element-wise")],
         grid(0, top, 6, 6, side, diagonal),
-        [text(0, 144, "x̄ = f′(x) ⊙ ȳ", "mono"), text(0, 166, "a stream", "quiet")],
-        [text(116, 20, "gated")],
-        grid(116, top, 6, 12, side, diagonal),
-        [rule(116 + 6 * side, top - 5, 116 + 6 * side, top + 6 * side + 5)],
-        [text(116, 144, "ḡ and ū from one ȳ", "mono"), text(116, 166, "a stream", "quiet")],
-        [text(310, 20, "softmax")],
-        grid(310, top, 6, 6, side, diagonal),
-        [text(397, top + 44, "−", "middle")],
-        grid(408, top, 6, 1, side, lambda *_: "half"),
-        grid(427, top, 1, 4, side, lambda *_: "half"),
-        [text(310, 144, "x̄ = y ⊙ (ȳ − y·ȳ)", "mono"), text(310, 166, "one sum a row", "quiet")],
+        [text(0, 138, "x̄ = f′(x) ⊙ ȳ", "mono"), text(0, 160, "a stream", "quiet")],
+        [text(gated, 20, "gated")],
+        grid(gated, top, 6, 12, side, diagonal),
+        [rule(gated + 6 * side, top - 5, gated + 6 * side, top + 6 * side + 5)],
+        [text(gated, 138, "ḡ and ū from one ȳ", "mono"), text(gated, 160, "a stream", "quiet")],
+        [text(soft, 20, "softmax")],
+        grid(soft, top, 6, 6, side, diagonal),
+        [text(soft + 83, top + 40, "−", "middle")],
+        grid(soft + 94, top, 6, 1, side, lambda *_: "half"),
+        grid(soft + 109, top, 1, 6, side, lambda *_: "half"),
+        [text(soft, 138, "x̄ = y ⊙ (ȳ − y·ȳ)", "mono"), text(soft, 160, "one sum a row", "quiet")],
     )
 
 
@@ -150,7 +151,7 @@ def rounding() -> str:
         (f"{parts} parts of {terms // parts}", terms // parts + parts),
         ("a tree", math.log2(terms)),
     )
-    left, right, low, high = 150, 464, -7.0, 1.5
+    left, right, low, high = 150, 400, -7.0, 1.5
 
     def at(value: float) -> float:
         return left + (right - left) * (math.log10(value) - low) / (high - low)
@@ -167,7 +168,7 @@ def rounding() -> str:
             shapes.append(text(left - 8, y + 13, order, "end"))
             shapes.append(rect(left, y, at(count * unit) - left, 17, kind))
             if line == 0:
-                shapes.append(text(right, y + 63, words, "quiet end"))
+                shapes.append(text(right + 12, y + 38, words))
     return svg(232, _rounding_label(steps), shapes)
 
 
@@ -225,10 +226,8 @@ def attention() -> str:
         "gradient of O, of the log-sum-exp and of delta in its row; above it the blocks of K and V in "
         "its column; its gradients go to dQ at the right and to dK and dV below.",
         grid(x, y, cells, cells, side, kind),
-        [
-            text(x + wide + 12, y + 14, "P: T × T,", "quiet"),
-            text(x + wide + 12, y + 31, "never stored", "quiet"),
-        ],
+        [rect(x, y, wide, wide, "frame")],
+        [text(x + wide - 6, y + 17, "P, never stored", "quiet end")],
         [
             rect(left, y, width, wide, "cell")
             for left, width in ((8, 34), (48, 34), (90, 10), (108, 10))
