@@ -105,3 +105,19 @@ def without_scripts(page: Page, browser: Browser, site: Site) -> None:
     plain.get_by_role("button", name="Find").click()
     expect(plain.locator(".row.hit").first).to_contain_text("LDG")
     context.close()
+
+
+def test_advice_and_findings_lead_to_their_lines_in_the_editor(page: Page):
+    narrow = KERNEL.replace("tl.load(x + at, mask", "tl.load(x + (at - three) + 3, mask")
+    narrow = narrow.replace("dx, N, BLOCK", "dx, N, three, BLOCK")
+    narrow = narrow.replace("x.numel(), BLOCK=", "x.numel(), 3, BLOCK=")
+    outside = narrow.replace("dy + at, mask=inside", "dy + at")
+    run(page, outside)
+    expect(page.locator("#console .findings")).to_contain_text(f"Line {LOAD}: Out of bounds")
+    marked = page.locator(".cm-content .error-line")
+    expect(marked).to_contain_text("tl.load(dy + at)")
+    expect(page.locator(".cm-content .error-message")).to_contain_text("Out of bounds")
+
+    page.locator("#console .advice").get_by_role("link", name=f"Line {LOAD + 1}").click()
+    expect(page.locator(".cm-content")).to_be_focused()
+    expect(page.locator(".cm-activeLine")).to_contain_text("value = tl.load")

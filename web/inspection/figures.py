@@ -11,6 +11,13 @@ from wire.inspection import Advice, CompiledKernel, Inspection, MemoryAccess
 # In words of the memory's direction: a copy to shared memory and a bulk copy read.
 LOADS = ("load", "copy", "bulk")
 STORES = ("store",)
+_OFTEN_ABSENT = {
+    "spills": "spills",
+    "shared_memory": "shared memory",
+    "tensor_core": "tensor-core instructions",
+    "atomics": "atomics",
+}
+_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,20 @@ class KernelFigures:
     @property
     def name(self) -> str:
         return self.first.name
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """The figures that are zero wherever it compiled, which need no column: field and words."""
+        return {
+            field: words
+            for field, words in _OFTEN_ABSENT.items()
+            if not any(getattr(row, field) for row in self.rows)
+        }
+
+    @property
+    def columns(self) -> int:
+        """Of its table, besides the target's."""
+        return _COLUMNS - len(self.absent)
 
     @property
     def advice(self) -> tuple[AdviceGroup, ...]:

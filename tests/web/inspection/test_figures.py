@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.web.inspection.samples import compiled, inspection
 from web.inspection.figures import LOADS, kernels_of, widths
 from wire.inspection import Advice, MemoryAccess
@@ -36,3 +38,10 @@ def test_widths_are_added_up_the_widest_first() -> None:
         MemoryAccess("store", 2, 9),
     )
     assert widths(accesses, LOADS) == ((16, 5), (4, 1))
+
+
+def test_what_is_nowhere_has_no_column_and_what_is_somewhere_has() -> None:
+    without: dict[str, Any] = {"spills": 0, "tensor_core": 0, "atomics": 0}
+    rows = [compiled(target="sm_80", **without), compiled(**without, shared_memory=0)]
+    (kernel,) = kernels_of(inspection(*rows))
+    assert set(kernel.absent) == {"spills", "tensor_core", "atomics"}

@@ -81,6 +81,13 @@ def settings_of(values: Mapping[str, str]) -> str:
 
 
 @register.filter
+def either(words: Iterable[str]) -> str:
+    """ "spills, shared memory or atomics"."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+@register.filter
 def sizes(grid: Iterable[int]) -> str:
     """A grid: "64" or "8 × 32"."""
     kept = list(grid)
