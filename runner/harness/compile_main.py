@@ -8,23 +8,18 @@ the shared memory ``texts``, as JSON; it is as little believed as anything from 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-from . import channel, errors
-from .main import load_backward
-
-Message = dict[str, Any]
+from . import channel
+from .loading import Handler, Message, SubmissionHarness
 
 
-class CompilerHarness:
+class CompilerHarness(SubmissionHarness):
     """State of one job: the submission and the recorder of its launches."""
 
-    _backward: Callable[..., Any]
-    _path: str
-
     def __init__(self, conversation: channel.Channel) -> None:
-        self._conversation = conversation
+        super().__init__(conversation)
         from . import compiling, launches, tensors  # here: libraries write when they are imported
 
         self._compiling = compiling
@@ -33,36 +28,17 @@ class CompilerHarness:
         self._recorder = launches.Recorder()
         self._recorder.install()
 
-    def serve(self) -> None:
-        """Answer commands until the judge hangs up."""
-        self._conversation.send({"ready": True})
-        handlers = {"load": self._load, "compile": self._compile}
-        while (command := self._conversation.receive()) is not None:
-            answer = handlers[command["do"]](command)
-            self._conversation.send({**answer, "token": command["token"]})
-
-    def _load(self, command: Message) -> Message:
-        path = f"/tmp/{errors.USER_FILE}"  # noqa: S108 - the sandbox's own
-        try:
-            with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(command["source"])
-            self._backward = load_backward(path, command["arguments"])
-        except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
-            return {"error": errors.describe(error, path), "memory": isinstance(error, MemoryError)}
-        self._path = path
-        return {"loaded": True}
+    def handlers(self) -> Mapping[str, Handler]:
+        return {**super().handlers(), "compile": self._compile}
 
     def _compile(self, command: Message) -> Message:
         try:
             recorded = [
-                self._launches.record(self._recorder, self._backward, command["specs"], gpu)
+                self._launches.record(self._recorder, self.backward, command["specs"], gpu)
                 for gpu in command["gpus"]
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
-            return {
-                "error": errors.describe(error, self._path),
-                "memory": isinstance(error, MemoryError),
-            }
+            return self.failed(error)
         kernels, left_out = [], 0
         for gpu, launches in zip(command["gpus"], recorded, strict=True):
             found = self._distinct(launches)

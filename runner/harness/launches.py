@@ -140,7 +140,7 @@ def record(
     recorder.launches = []
     try:
         with pretending(gpu), FakeTensorMode():
-            backward(*(_empty(spec) for spec in specs))
+            backward(*(empty(spec) for spec in specs))
     except TooManyLaunches:
         raise
     except Exception as error:  # noqa: BLE001 - whatever looking at a value that is not there raises
@@ -153,7 +153,8 @@ def record(
     return recorder.launches
 
 
-def _empty(spec: dict[str, Any]) -> torch.Tensor:
+def empty(spec: dict[str, Any]) -> torch.Tensor:
+    """A tensor of this dtype, shape and stride on the GPU; under fake tensors it has no memory."""
     dtype = _DTYPES[spec["dtype"]]
     return torch.empty_strided(spec["shape"], spec["stride"], dtype=dtype, device="cuda")
 

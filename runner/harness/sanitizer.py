@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import FrameType
@@ -108,6 +108,14 @@ class Sanitizer:
 
     # one launch, called by the executor
 
+    def arguments(self, bound: dict[str, Any]) -> dict[str, Any]:
+        """As they are: kernels run on real memory."""
+        return bound
+
+    def programs(self, grid: tuple[int, int, int]) -> Iterable[tuple[int, ...]]:
+        """All, in order."""
+        return np.ndindex(*grid)
+
     def begin_launch(
         self, kernel: str, tensors: dict[str, torch.Tensor], grid: tuple[int, int, int]
     ) -> None:
@@ -125,7 +133,7 @@ class Sanitizer:
                 itemsize=tensor.element_size(),
             )
 
-    def begin_program(self, program: tuple[int, int, int]) -> None:
+    def begin_program(self, program: tuple[int, ...]) -> None:
         x, y, z = program
         self._program = (x * self._grid[1] + y) * self._grid[2] + z
         self._ordered = False
@@ -338,7 +346,7 @@ class Sanitizer:
 
 
 _UNINITIALIZED = "reads {place}, which nobody wrote: torch.empty gives memory with anything in it"
-_SAME_STORE = "one store writes different values to {place} in several lanes: which of them stays is not defined"
+_SAME_STORE = "one store writes different values to {place} in several lanes: one of them stays"
 
 
 def _lines_of_bare_atomics(path: str) -> set[int]:

@@ -9,7 +9,7 @@ memory. `counting` hears of every operation, too.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -42,11 +42,17 @@ class Watcher(Protocol):
     """Hears of everything that touches memory. `name` is the kernel's parameter that a pointer comes
     from, None if that was lost; masks that are returned say which lanes may go on."""
 
+    def arguments(self, bound: dict[str, Any]) -> dict[str, Any]:
+        """What the kernel is given instead of its arguments."""
+
     def begin_launch(
-        self, kernel: str, tensors: dict[str, torch.Tensor], grid: tuple[int, int, int]
+        self, kernel: str, tensors: dict[str, Any], grid: tuple[int, int, int]
     ) -> None: ...
 
-    def begin_program(self, program: tuple[int, int, int]) -> None: ...
+    def programs(self, grid: tuple[int, int, int]) -> Iterable[tuple[int, ...]]:
+        """Which programs run, in which order."""
+
+    def begin_program(self, program: tuple[int, ...]) -> None: ...
 
     def load(self, name: str | None, addresses: Array, mask: Array, itemsize: int) -> Array: ...
 
@@ -191,7 +197,7 @@ def _run(executor: Any, watcher: Watcher, given: tuple[Any, ...], kwargs: dict[s
         hook(*given, **kwargs)
     scope = interpreter._patch_lang(executor.fn)
     try:
-        bound = inspect.getcallargs(executor.fn, *given, **kwargs)
+        bound = watcher.arguments(inspect.getcallargs(executor.fn, *given, **kwargs))
         args = {
             name: value if name in executor.constexprs else _converted(name, value)
             for name, value in bound.items()
@@ -201,7 +207,7 @@ def _run(executor: Any, watcher: Watcher, given: tuple[Any, ...], kwargs: dict[s
         builder = interpreter.interpreter_builder
         builder.set_grid_dim(*grid)
         watcher.begin_launch(executor.fn.__name__, dict(_tensors(bound)), grid)
-        for program in np.ndindex(*grid):
+        for program in watcher.programs(grid):
             builder.set_grid_idx(*program)
             watcher.begin_program(program)
             executor.fn(**args)
@@ -212,7 +218,7 @@ def _run(executor: Any, watcher: Watcher, given: tuple[Any, ...], kwargs: dict[s
 def _converted(name: str, value: Any) -> Any:
     """As the interpreter turns an argument into its own kind of value; pointers get their name."""
     converted = interpreter._implicit_cvt(value)
-    if isinstance(value, torch.Tensor):
+    if hasattr(value, "data_ptr"):
         converted.handle.attr[_TENSOR] = name
     elif isinstance(value, TensorDescriptor):
         converted.handle.base.attr[_TENSOR] = name
@@ -221,7 +227,7 @@ def _converted(name: str, value: Any) -> Any:
 
 def _tensors(bound: dict[str, Any]) -> Any:
     for name, value in bound.items():
-        if isinstance(value, torch.Tensor):
+        if hasattr(value, "data_ptr"):
             yield name, value
         elif isinstance(value, TensorDescriptor):
             yield name, value.base

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import torch
 
@@ -29,15 +30,23 @@ MOST_KERNELS = 12
 LIMITS = Limits(wall=300.0, cpu=900.0, memory=4 << 30)
 
 Answer = dict[str, Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Compiler:
-    """One process that compiles one submission. A context manager."""
+class Looking:
+    """One sandboxed process with one submission in it that is looked into. A context manager."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        running = sandbox.start(
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        module: str,
+        *,
+        arenas: Mapping[str, int] = NOTHING,
+        environment: Mapping[str, str] = NOTHING,
+    ) -> None:
+        self.running = sandbox.start(
             Job(
-                argv=(sys.executable, "-B", "-s", "-m", "harness.compile_main"),
+                argv=(sys.executable, "-B", "-s", "-m", f"harness.{module}"),
                 files=harness_files(),
                 trees=python_trees(),
                 environment={
@@ -46,25 +55,40 @@ class Compiler:
                     "PYTHONHASHSEED": "0",
                     "OMP_NUM_THREADS": str(cpu_threads()),
                     "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108 - the job's own, private /tmp
+                    **environment,
                 },
-                arenas={"texts": TEXTS_BYTES},
+                arenas=arenas,
                 limits=LIMITS,
             )
         )
-        self._texts = running.arena("texts")
-        self._conversation = Conversation(running)
+        self.conversation = Conversation(self.running)
 
     def start(self) -> None:
         """Wait until it has imported its libraries. Raises HarnessBroken."""
-        self._conversation.start()
+        self.conversation.start()
 
     def load(self, problem: Problem, source: str) -> None:
         """Import a submission. Raises SessionFailed when it cannot be imported."""
         names = [a.name for a in problem.arguments]
         command = {"do": "load", "source": source, "arguments": names}
-        reply, _ = self._conversation.ask(command, LOAD_SECONDS, "loading the file")
+        reply, _ = self.conversation.ask(command, LOAD_SECONDS, "loading the file")
         if "error" in reply:
             raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
+
+    def __enter__(self) -> Self:
+        self.conversation.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.conversation.__exit__(*error)
+
+
+class Compiler(Looking):
+    """A process that compiles."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox, "compile_main", arenas={"texts": TEXTS_BYTES})
+        self._texts = self.running.arena("texts")
 
     def compile(
         self, specs: Sequence[Mapping[str, Any]], gpus: Sequence[Gpu]
@@ -78,10 +102,10 @@ class Compiler:
         command = {
             "do": "compile",
             "specs": list(specs),
-            "gpus": [_plain(gpu) for gpu in gpus],
+            "gpus": [plain(gpu) for gpu in gpus],
             "most": MOST_KERNELS,
         }
-        reply, _ = self._conversation.ask(command, COMPILE_SECONDS, "compiling")
+        reply, _ = self.conversation.ask(command, COMPILE_SECONDS, "compiling")
         if "error" in reply:
             raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
         answer = self._answer(reply)
@@ -111,16 +135,12 @@ class Compiler:
             raise SessionFailed(Verdict.INVALID_OUTPUT, "The process sent something unreadable.")
         return answer
 
-    def __enter__(self) -> Compiler:
-        self._conversation.__enter__()
-        return self
-
     def __exit__(self, *error: Any) -> None:
         self._texts.release()
-        self._conversation.__exit__(*error)
+        super().__exit__(*error)
 
 
-def _plain(gpu: Gpu) -> dict[str, Any]:
+def plain(gpu: Gpu) -> dict[str, Any]:
     """What a launch may ask about a GPU."""
     kept = ("name", "capability", "multiprocessors", "registers", "shared_memory_of_block")
     return {name: getattr(gpu, name) for name in (*kept, "warps", "l2_bytes")}

@@ -9,12 +9,16 @@ from runner.failures import SessionFailed
 from runner.inspection.compiler import Compiler, specs_of
 from runner.inspection.gpus import GPUS
 from runner.inspection.kernels import kernel
+from runner.inspection.model import modelled
+from runner.inspection.tracer import traced
 from sandbox.spec import Sandbox
-from wire.inspection import CompiledKernel, Inspection
+from wire.inspection import CompiledKernel, Finding, Inspection, ModelledTime, Trace
 
 # The benchmark shapes on which a kernel is compiled: those of GPUs, which are what it is written for.
 SHAPES_OF = "gpu"
 TARGETS = tuple(GPUS)
+# Tracing takes seconds for each GPU, whose number of multiprocessors may change what is launched: one.
+TRACED = "sm_90"
 
 
 class UnknownTarget(ValueError):
@@ -29,7 +33,8 @@ def inspect(
     targets: Sequence[str] = TARGETS,
     benchmark: Benchmark | None = None,
 ) -> Inspection:
-    """What the Triton kernels in `source` compile to on a benchmark shape (default: the first of GPUs).
+    """What the Triton kernels in `source` compile to on a benchmark shape (default: the first of GPUs),
+    and, where TRACED is among the targets, what they move and compute there and a modelled time.
 
     What the submission does wrong ends in a remark, never in an exception.
 
@@ -40,12 +45,24 @@ def inspect(
         raise UnknownTarget(f"{', '.join(sorted(unknown))}: there are {', '.join(GPUS)}")
     shape = benchmark or problem.benchmarks[SHAPES_OF][0]
     found, remarks = _compiled(problem, source, sandbox, targets, shape)
+    traces: tuple[Trace, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    models: tuple[ModelledTime, ...] = ()
+    if found and TRACED in targets:
+        gpu = GPUS[TRACED]
+        traces, findings, more = traced(problem, source, sandbox, shape.dims, gpu)
+        remarks += more
+        time = modelled(gpu, shape.model, problem.cost(shape.dims), traces, found)
+        models = (time,) if time else ()
     return Inspection(
         problem=problem.slug,
         shape=shape.model,
         dims=dict(shape.dims),
         targets=tuple(targets),
         kernels=tuple(found),
+        traces=traces,
+        findings=findings,
+        models=models,
         remarks=tuple(remarks),
     )
 

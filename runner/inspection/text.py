@@ -14,6 +14,8 @@ def render(inspection: Inspection) -> str:
     ordered = sorted(inspection.kernels, key=lambda k: (k.line, k.name))
     for (name, line), group in groupby(ordered, key=lambda k: (k.name, k.line)):
         lines += _kernel(f"{name} (line {line})", list(group))
+    lines += _traces(inspection)
+    lines += [f"line {f.line}: {f.message}" for f in inspection.findings]
     lines += [f"note: {remark}" for remark in inspection.remarks]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -41,3 +43,20 @@ def _kernel(title: str, kernels: list[CompiledKernel]) -> list[str]:
             advice[f"{at}{remark.message}"] = kernel.target
     lines += [f"  {target}: {message}" for message, target in advice.items()]
     return [*lines, ""]
+
+
+def _traces(inspection: Inspection) -> list[str]:
+    lines = []
+    for trace in inspection.traces:
+        flops = "  ".join(f"{kind} {n:.3g}" for kind, n in trace.flops.items())
+        lines.append(
+            f"{trace.kernel}: {trace.programs} programs move {trace.bytes / 1e6:.1f} MB, "
+            f"{trace.minimum_bytes / 1e6:.1f} MB at least, "
+            f"{trace.sectors * 32 / 1e6:.1f} MB in sectors; {flops}"
+        )
+    lines += [
+        f"modelled, not measured, on {model.gpu}: {model.seconds * 1e6:.0f} µs, "
+        f"{model.efficiency:.0%} of the roofline"
+        for model in inspection.models
+    ]
+    return [*lines, ""] if lines else []
