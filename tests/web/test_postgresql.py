@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.serve.site import ROOT
 from tests.servers import PostgresServer
 
-TESTED = ("submissions", "boards", "test_tasks.py")
+TESTED = ("submissions", "boards", "inspection/test_storing.py", "test_tasks.py")
 
 
 def test_the_tests_of_everything_stored_pass_on_postgresql(tmp_path: Path) -> None:

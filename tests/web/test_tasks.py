@@ -16,7 +16,7 @@ from web import tasks
 from web.accounts.models import User
 from web.celery import app
 from wire.announcements import ANNOUNCE_TASK
-from wire.messages import EVENT_TASK, RESULTS_QUEUE
+from wire.messages import EVENT_TASK, INSPECTION_TASK, RESULTS_QUEUE
 from wire.pace import SWEEP_SECONDS
 
 
@@ -30,7 +30,12 @@ def test_the_runners_event_reaches_the_database(alice: User) -> None:
 def test_tasks_are_acknowledged_when_they_are_done_and_run_on_the_results_queue() -> None:
     # A runner's task is known to every Celery application of the process that imported it.
     ours = [task for task in app.tasks.values() if task.__module__ == tasks.__name__]
-    assert {task.name for task in ours} == {EVENT_TASK, ANNOUNCE_TASK, "web.sweep"}
+    assert {task.name for task in ours} == {
+        EVENT_TASK,
+        INSPECTION_TASK,
+        ANNOUNCE_TASK,
+        "web.sweep",
+    }
     for task in ours:
         assert task.acks_late
         assert app.amqp.router.route({}, task.name)["queue"].name == RESULTS_QUEUE
@@ -38,6 +43,7 @@ def test_tasks_are_acknowledged_when_they_are_done_and_run_on_the_results_queue(
 
 TASKS = [
     (tasks.record, "record_event"),
+    (tasks.inspection, "record_inspection"),
     (tasks.announce, "record_announcement"),
     (tasks.sweep_all, "sweep"),
 ]
