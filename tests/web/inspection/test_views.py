@@ -180,3 +180,15 @@ def test_nothing_a_kernel_is_called_or_says_is_taken_for_html(
         assert escape("<script>alert(1)") in page or "compare" in rest
         for taken in ("<script>alert", "<img src=x", "<b id=", "onclick='y'>"):
             assert taken not in page, rest
+
+
+def test_the_page_costs_as_many_queries_however_many_came_before(
+    as_alice: Client, alice: User, django_assert_num_queries: Any
+) -> None:
+    looked_into(alice)
+    for _ in range(2):
+        looked_into(alice)
+        submission = looked_into(alice)
+        # Session, user, the submission, what is inside it, the earlier ones.
+        with django_assert_num_queries(5):
+            page_of(as_alice, submission)
