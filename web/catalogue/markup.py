@@ -54,11 +54,15 @@ def render_parts(text: str) -> tuple[tuple[str, SafeString], ...]:
 @lru_cache(maxsize=256)
 def highlight_code(code: str, language: str = "python") -> SafeString:
     """`code` coloured by Pygments' classes, in `<div class="highlight"><pre>`."""
+    return mark_safe(_coloured(code, language, HtmlFormatter()))  # noqa: S308 - Pygments escapes
+
+
+def _coloured(code: str, language: str, formatter: HtmlFormatter[str]) -> str:
     try:
         lexer = get_lexer_by_name(language)
     except ClassNotFound:
         lexer = get_lexer_by_name("text")
-    return mark_safe(highlight(code, lexer, HtmlFormatter()))  # noqa: S308 - Pygments escapes
+    return highlight(code, lexer, formatter)
 
 
 def formula(latex: str, *, block: bool) -> str:
@@ -86,7 +90,11 @@ def _renderer() -> MarkdownIt:
 
 
 def _fence(code: str, language: str, _attributes: str) -> str:
-    return str(highlight_code(code, language)) if language else ""
+    if not language:
+        return ""
+    # What begins with <pre is taken as it is; anything else would be put into another one.
+    coloured = _coloured(code, language, HtmlFormatter(nowrap=True)).rstrip("\n")
+    return f'<pre class="highlight"><code>{coloured}</code></pre>'
 
 
 def _lower_heading(

@@ -82,3 +82,11 @@ def test_parts_are_split_at_their_headings() -> None:
         ("Hint 1", "<p>First.</p>"),
         ("Hint 2", "<p>Second.</p>"),
     ]
+
+
+def test_code_in_markdown_is_one_coloured_box_without_an_empty_line_at_its_end():
+    html = render_markdown('```python\nx = "<b>"\n```\n')
+    assert html.count("<pre") == html.count("</pre>") == 1
+    assert html.startswith('<pre class="highlight"><code>')
+    assert html.endswith("</span></code></pre>\n")
+    assert "&lt;b&gt;" in html
