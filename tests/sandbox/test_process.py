@@ -177,9 +177,7 @@ print({name: value for name, value in os.environ.items() if name not in ours})
 print(os.getcwd() == home)
 """
     job = python_job(source, files={"folder/data.bin": b"numbers"}, environment={"A": "b c"})
-    assert run(sandbox, job).output == (
-        "numbers ['folder', 'program.py']\n{'A': 'b c'}\nTrue\n"
-    )
+    assert run(sandbox, job).output == ("numbers ['folder', 'program.py']\n{'A': 'b c'}\nTrue\n")
 
 
 @pytest.fixture

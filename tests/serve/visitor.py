@@ -15,9 +15,7 @@ class Visitor:
     def __init__(self, address: str) -> None:
         self._address = address
         self.cookies = CookieJar()
-        self._opener = urllib.request.build_opener(
-            urllib.request.HTTPCookieProcessor(self.cookies)
-        )
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
 
     def read(self, path: str) -> str:
         with self._opener.open(self._address + path, timeout=60) as answer:

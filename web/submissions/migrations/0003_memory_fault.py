@@ -4,20 +4,47 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('submissions', '0002_rejudge'),
+        ("submissions", "0002_rejudge"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='earlierverdict',
-            name='verdict',
-            field=models.CharField(choices=[('accepted', 'Accepted'), ('wrong_gradient', 'Wrong gradient'), ('compile_error', 'Compile error'), ('runtime_error', 'Runtime error'), ('memory_fault', 'Memory fault'), ('timed_out', 'Timed out'), ('out_of_memory', 'Out of memory'), ('invalid_output', 'Invalid output'), ('judge_failure', 'Judge failure')], max_length=32),
+            model_name="earlierverdict",
+            name="verdict",
+            field=models.CharField(
+                choices=[
+                    ("accepted", "Accepted"),
+                    ("wrong_gradient", "Wrong gradient"),
+                    ("compile_error", "Compile error"),
+                    ("runtime_error", "Runtime error"),
+                    ("memory_fault", "Memory fault"),
+                    ("timed_out", "Timed out"),
+                    ("out_of_memory", "Out of memory"),
+                    ("invalid_output", "Invalid output"),
+                    ("judge_failure", "Judge failure"),
+                ],
+                max_length=32,
+            ),
         ),
         migrations.AlterField(
-            model_name='submission',
-            name='verdict',
-            field=models.CharField(blank=True, choices=[('accepted', 'Accepted'), ('wrong_gradient', 'Wrong gradient'), ('compile_error', 'Compile error'), ('runtime_error', 'Runtime error'), ('memory_fault', 'Memory fault'), ('timed_out', 'Timed out'), ('out_of_memory', 'Out of memory'), ('invalid_output', 'Invalid output'), ('judge_failure', 'Judge failure')], default='', max_length=32),
+            model_name="submission",
+            name="verdict",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("accepted", "Accepted"),
+                    ("wrong_gradient", "Wrong gradient"),
+                    ("compile_error", "Compile error"),
+                    ("runtime_error", "Runtime error"),
+                    ("memory_fault", "Memory fault"),
+                    ("timed_out", "Timed out"),
+                    ("out_of_memory", "Out of memory"),
+                    ("invalid_output", "Invalid output"),
+                    ("judge_failure", "Judge failure"),
+                ],
+                default="",
+                max_length=32,
+            ),
         ),
     ]
