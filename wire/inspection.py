@@ -182,6 +182,11 @@ class Inspection:
             raise Unreadable(f"schema is {inspection.schema} and {SCHEMA} is understood")
         if len(inspection.kernels) > MOST_KERNELS:
             raise Unreadable(f"there are more than {MOST_KERNELS} compiled kernels")
+        lists = (inspection.findings, inspection.traces, inspection.models, inspection.remarks)
+        if any(len(rows) > MOST_ROWS for rows in lists):
+            raise Unreadable(f"there are more than {MOST_ROWS} findings, traces, models or remarks")
+        if any(model.seconds <= 0 for model in inspection.models):
+            raise Unreadable("a modelled time is not positive")
         for kernel in inspection.kernels:
             _check(kernel)
         return inspection

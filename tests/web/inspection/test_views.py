@@ -24,7 +24,7 @@ from tests.web.test_permissions import breaches_of_policy
 from web.accounts.models import User
 from web.inspection.storing import record_inspection
 from web.submissions.models import Submission
-from wire.inspection import Finding, Inspection
+from wire.inspection import Finding, Inspection, ModelledTime, TensorTraffic, Trace
 
 
 def page_of(client: Client, submission: Submission, rest: str = "inside/") -> str:
@@ -192,3 +192,19 @@ def test_the_page_costs_as_many_queries_however_many_came_before(
         # Session, user, the submission, what is inside it, the earlier ones.
         with django_assert_num_queries(5):
             page_of(as_alice, submission)
+
+
+def test_what_was_traced_and_modelled_is_shown_and_called_by_its_name(
+    as_alice: Client, alice: User
+) -> None:
+    tensor = TensorTraffic("x", loaded=3_000_000, stored=0, minimum=1_000_000, sectors=187_500)
+    trace = Trace("rows", {"M": 2}, 7, 3_000_000, 1_000_000, 187_500, {"vector": 5000}, (tensor,))
+    model = ModelledTime("H100 SXM", "shape", 2e-4, 5e-5, {"rows": 1.5e-4, "sum": 5e-5})
+    wraps = Finding("int32_overflow", "the offset wraps", 5)
+    found = inspection(traces=(trace,), models=(model,), findings=(wraps,))
+    page = page_of(as_alice, looked_into(alice, found), "")
+    for shown in ("3.00 MB", "1.00 MB", "3.00×", "50.0 %", "5.00 k vector"):
+        assert shown in page
+    assert "<strong>Modelled, not measured</strong>, on one H100 SXM" in page
+    assert "25.0 %</span> of the roofline" in page
+    assert 'data-error-line="5" data-error-message="Int32 overflow: the offset wraps"' in page

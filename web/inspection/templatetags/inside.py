@@ -13,8 +13,9 @@ from web.inspection.choice import Choice
 from web.inspection.figures import LOADS, STORES, widths
 from web.inspection.queries import inside_of
 from web.inspection.references import Reference, reference
+from web.inspection.traffic import Launch, launch
 from web.submissions.models import Submission
-from wire.inspection import STAGES, MemoryAccess
+from wire.inspection import STAGES, MemoryAccess, Trace
 
 register = template.Library()
 
@@ -39,6 +40,12 @@ def inside(submission: Submission) -> dict[str, Any]:
 def compiled(solution: Solution) -> Reference | None:
     """What a reference solution compiles to."""
     return reference(solution)
+
+
+@register.simple_tag
+def launched(trace: Trace) -> Launch:
+    """A traced launch with its shares."""
+    return launch(trace)
 
 
 @register.filter
