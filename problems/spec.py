@@ -7,6 +7,7 @@ example and README.md, "Adding a problem", for the way there.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -46,9 +47,10 @@ class Language(StrEnum):
 class TensorSpec:
     """One argument of `backward`.
 
-    `shape` names dimensions of the problem, e.g. ``("M", "N")``, or a multiple of one: ``"2P"`` is twice
-    the dimension P. ``()`` is a 0-dimensional tensor. `shape_only` says that the gradient does not depend
-    on its values: it is handed over for its shape, and the least traffic leaves it unread.
+    `shape` names dimensions of the problem, e.g. ``("M", "N")``, or what is made of them: ``"2P"`` is
+    twice the dimension P, ``"H*G"`` a product and ``"S+1"`` a sum. ``()`` is a 0-dimensional tensor.
+    `shape_only` says that the gradient does not depend on its values: it is handed over for its shape,
+    and the least traffic leaves it unread.
     """
 
     name: str
@@ -172,6 +174,9 @@ class Problem:
     - `cost(dims)` is the roofline's numerator.
 
     `invariants` are checked beside the errors; `mistakes` help to say what a wrong gradient lacks.
+    `chained_products` says that a matrix is made by one matrix product and enters the next: tensor cores
+    take it in bfloat16, so kernels round it on the way. The baseline has to do the same, and the
+    gradients, float32 ones too, are no more accurate than that.
     """
 
     slug: str
@@ -194,6 +199,7 @@ class Problem:
     package: Path
     invariants: tuple[Invariant, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    chained_products: bool = False
 
     @property
     def url_slug(self) -> str:
@@ -233,9 +239,7 @@ class Problem:
         drawn = self.sample(case.dims, values, generator)
         specs = {a.name: a for a in self.arguments}
         given = {
-            name: apply_layout(
-                tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS)
-            )
+            name: apply_layout(tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS))
             if name in specs
             else tensor
             for name, tensor in drawn.items()
@@ -267,15 +271,20 @@ class Problem:
         return self.closed_form(**{name: widen(t) for name, t in arguments.items()})
 
 
-def dimension_of(entry: str) -> str:
-    """The dimension that an entry of a shape is a multiple of: P for ``"2P"``, M for ``"M"``."""
-    return entry.lstrip("0123456789")
+def dimensions_of(entry: str) -> tuple[str, ...]:
+    """The dimensions in an entry of a shape: (M,) for ``"M"`` and ``"2M"``, (H, G) for ``"H*G"``."""
+    return tuple(re.findall(r"[A-Za-z]\w*", entry))
 
 
 def lengths(shape: tuple[str, ...], dims: Dims) -> tuple[int, ...]:
     """The sizes that the entries of a spec's shape stand for."""
-    return tuple(
-        int(entry.removesuffix(dimension_of(entry)) or 1) * dims[dimension_of(entry)] for entry in shape
+    return tuple(sum(_product(term, dims) for term in entry.split("+")) for entry in shape)
+
+
+def _product(term: str, dims: Dims) -> int:
+    return math.prod(
+        int(factor) if factor.isdigit() else dims[factor]
+        for factor in re.findall(r"\d+|[A-Za-z]\w*", term)
     )
 
 

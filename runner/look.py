@@ -10,6 +10,7 @@ from problems.spec import Dims, GradientSpec, Problem, Role, Tensors, widen
 
 # What a candidate leaves unexplained must be below this share of what was wrong, and of the size.
 REMAINS = 0.05
+NEAR_ZERO = 8.0  # times the noise: the largest of many roundings
 SMALLEST = 12  # elements a gradient needs for a pattern in it to mean something
 
 
@@ -55,8 +56,16 @@ class Look:
 
     @property
     def noise(self) -> float:
-        """What rounding the output leaves, relative to its size."""
-        return torch.finfo(self.failure.returned[self.index].dtype).eps / 3
+        """What rounding leaves, relative to the gradient's size: of the output, or before products."""
+        inside = torch.finfo(torch.bfloat16).eps / 2 if self.problem.chained_products else 0.0
+        return max(torch.finfo(self.failure.returned[self.index].dtype).eps / 3, inside)
+
+    @property
+    def near_zero(self) -> float:
+        """What an element that should be zero may be off by where products take rounded matrices."""
+        if not self.problem.chained_products:
+            return 0.0
+        return NEAR_ZERO * self.noise * float(self.right.square().mean().sqrt())
 
     @property
     def relative_error(self) -> float:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import torch
 
-from problems.spec import dimension_of, widen
+from problems.spec import dimensions_of, widen
 from runner.look import Look
 
 # Elements from which a distribution of errors can be told.
@@ -128,10 +128,10 @@ def _read_as_contiguous(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _summed_dimensions(look: Look) -> Iterator[str]:
-    """Dimensions that the gradient sums over: some argument has them, the gradient has not."""
+    """Dimensions that the gradient sums over: an argument has them as an axis, the gradient has not."""
+    kept = {name for entry in look.spec.shape for name in dimensions_of(entry)}
     for name in look.failure.dims:
-        having = [a for a in look.problem.arguments if name in map(dimension_of, a.shape)]
-        if having and name not in map(dimension_of, look.spec.shape):
+        if name not in kept and any(name in a.shape for a in look.problem.arguments):
             yield name
 
 
@@ -208,7 +208,7 @@ def _last_block(look: Look) -> str | None:
     """Everything right but the end of one axis, or of the memory."""
     if bool((look.got == 0).all()):
         return CANNOT_TELL  # fewer elements than one block
-    wrong = ~((look.got - look.right).abs() <= 0.1 * look.right.abs())
+    wrong = ~((look.got - look.right).abs() <= 0.1 * look.right.abs() + look.near_zero)
     zero = bool((look.got[wrong] == 0).all())
     best, where = LEAST_COVERED, ""
     for axis, name in enumerate(look.spec.shape):

@@ -48,9 +48,11 @@ RELATIVE_ERROR = 0.02
 CHECKED_ROUNDS = 2
 # In every round, this share of a gradient's elements may differ from the baseline's by more than
 # AGREEMENT of their size. Both round to the output's dtype and cancel a little: honest shares are far
-# lower.
+# lower. What was rounded before a product is off by a share of the terms, not of a small sum of them, so
+# there elements below NEAR_ZERO of the root mean square may differ by as much as those that size.
 MOST_STRAYS = 0.01
 AGREEMENT = 0.05
+NEAR_ZERO = 0.125
 # The clocks may differ by this share, and by this much in seconds, besides the spread of the overhead
 # on either side. How far a submission's own overhead may spread is bounded: nobody buys an excuse.
 CLOCK_SHARE = 0.05
@@ -178,7 +180,8 @@ class CpuTimer:
             results[session] = session.call()
         ours, theirs = results[submission], results[baseline]
         pairs = zip(self._problem.gradients, ours.gradients, theirs.gradients, strict=True)
-        _refuse([g.name for g, a, b in pairs if strays(a, b) > MOST_STRAYS], benchmark)
+        near_zero = NEAR_ZERO if self._problem.chained_products else 0.0
+        _refuse([g.name for g, a, b in pairs if strays(a, b, near_zero) > MOST_STRAYS], benchmark)
         return ours, theirs
 
     def timing(self, benchmark: Benchmark) -> Timing:
@@ -229,12 +232,16 @@ def _spread(values: list[float]) -> float:
     return high - low
 
 
-def strays(ours: torch.Tensor, theirs: torch.Tensor) -> float:
-    """The share of elements in which two computations of one gradient do not agree."""
+def strays(ours: torch.Tensor, theirs: torch.Tensor, near_zero: float = 0.0) -> float:
+    """The share of elements in which two computations of one gradient do not agree.
+
+    Elements below `near_zero` times the root mean square are measured by that instead of by their size.
+    """
     if not ours.numel():
         return 0.0
     a, b = ours.float(), theirs.float()
-    within = (a - b).abs_() <= b.abs_().mul_(AGREEMENT)  # false for NaN
+    size = b.abs().clamp_(min=near_zero * float(b.square().mean().sqrt()))
+    within = (a - b).abs_() <= size.mul_(AGREEMENT)  # false for NaN
     return 1.0 - float(within.float().mean())
 
 

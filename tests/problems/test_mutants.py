@@ -13,6 +13,7 @@ from problems.mutants import stored_with_wrapping_offsets as wrapping
 
 SEED = 7
 PROBLEMS = all_problems()
+MANY_WAYS = {"softmax_cross_entropy", "linear_cross_entropy", "flash_attention"}
 MUTANTS = [
     pytest.param(problem, mutant, id=f"{problem.slug}-{mutant.name}")
     for problem in PROBLEMS
@@ -25,7 +26,7 @@ each_mutant = pytest.mark.parametrize(("problem", "mutant"), MUTANTS)
 @each_problem
 def test_there_are_enough_mutants_of_many_kinds(problem):
     mutants = mutants_of(problem)
-    least = 10 if problem.slug == "softmax_cross_entropy" else 6
+    least = 10 if problem.slug in MANY_WAYS else 6
     assert len(mutants) >= least
     assert len({m.diagnosis for m in mutants}) >= 6
     assert {g for m in mutants for g in m.gradients} == {g.name for g in problem.gradients}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from problems import Problem, get_problem
-from problems.spec import Cost, Role, dimension_of, lengths, widen
+from problems.spec import Cost, Role, dimensions_of, lengths, widen
 from problems.tools.costs import cost_objections
 from tests.problems.every import each_problem
 
@@ -60,7 +60,7 @@ def test_least_traffic_is_each_argument_read_once_and_each_gradient_written_once
 @each_problem
 def test_benchmarks_name_models_and_differ(problem: Problem):
     assert set(problem.benchmarks) == {"cpu", "gpu"}
-    names = {dimension_of(d) for a in problem.arguments for d in a.shape}
+    names = {d for a in problem.arguments for entry in a.shape for d in dimensions_of(entry)}
     for group in problem.benchmarks.values():
         assert len(group) >= 2
         assert len({b.name for b in group}) == len({tuple(b.dims.items()) for b in group})
@@ -110,5 +110,11 @@ def test_widening_changes_floating_tensors_only_and_leaves_no_layout():
 def test_an_entry_of_a_shape_may_be_a_multiple_of_a_dimension():
     dims = {"M": 5, "P": 3}
     assert lengths(("M", "2P", "P", "10P"), dims) == (5, 6, 3, 30)
-    assert [dimension_of(entry) for entry in ("M", "2P")] == ["M", "P"]
+    assert lengths(("M*P", "P+1", "2P+M"), dims) == (15, 4, 11)
+    assert [dimensions_of(entry) for entry in ("M", "2P", "M*P", "P+1")] == [
+        ("M",),
+        ("P",),
+        ("M", "P"),
+        ("P",),
+    ]
     assert lengths((), dims) == ()

@@ -1,0 +1,1 @@
+"""Causal attention with grouped queries over packed documents, backward."""

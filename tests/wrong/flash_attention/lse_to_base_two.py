@@ -1,0 +1,28 @@
+# expect: wrong_gradient
+"""Exponentiates to base 2, but takes lse for a logarithm to that base, which it is not."""
+
+from itertools import pairwise
+
+import torch
+
+
+def backward(grad_output, q, k, v, out, lse, cu_seqlens):
+    H, scale = k.shape[1], q.shape[-1] ** -0.5
+    dq, dk, dv = (torch.zeros(x.shape, dtype=x.dtype) for x in (q, k, v))
+    for begin, end in pairwise(cu_seqlens.tolist()):
+        rows = slice(begin, end)
+        do, o, queries, keys, values = (
+            x[rows].float().unflatten(1, (H, -1)).permute(1, 2, 0, 3)
+            for x in (grad_output, out, q, k, v)
+        )
+        future = torch.ones(end - begin, end - begin, dtype=torch.bool).triu(1)
+        scores = (queries @ keys.mT) * (scale * 1.4426950408889634) - lse[:, rows].unflatten(
+            0, (H, -1)
+        )[..., None]
+        p = scores.masked_fill(future, -torch.inf).exp2()
+        delta = (do * o).sum(-1, keepdim=True)
+        ds = p * (do @ values.mT - delta)
+        dq[rows] = (scale * (ds @ keys)).permute(2, 0, 1, 3).flatten(1, 2)
+        dk[rows] = (scale * (ds.mT @ queries)).sum(1).transpose(0, 1)
+        dv[rows] = (p.mT @ do).sum(1).transpose(0, 1)
+    return dq, dk, dv
