@@ -7,6 +7,8 @@ A test that needs something this machine may lack (Chromium, user namespaces, a 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -21,6 +23,18 @@ ROOT = Path(__file__).parent
 # and at clocks: one worker runs them all, one after the other, while others compute.
 THE_MACHINE = ("attacks", "browser", "deploy", "faults", "sandbox", "serve", "setup")
 THE_MACHINE_TOO = ("runner/test_command_line.py", "runner/test_judge.py", "runner/test_pool.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A folder for temporary files for each worker: tests that look whether a sandbox left anything
+    must not see what the other worker's sandboxes are using."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        run = os.environ["PYTEST_XDIST_TESTRUNUID"][:8]
+        folder = Path(tempfile.gettempdir()) / f"backpass-{run}-{worker}"
+        folder.mkdir(mode=0o755)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(tryfirst=True)

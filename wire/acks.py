@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kombu import transport as transports
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 
 
@@ -46,6 +47,7 @@ class Transport(redis.Transport):
 
 
 def use() -> None:
-    """Make this the transport of every Redis connection of the process."""
+    """Make this the transport of every Redis connection that the process opens from now on."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:Transport"
+        transports._transport_cache.pop(scheme, None)  # type: ignore[attr-defined]  # by name, if asked

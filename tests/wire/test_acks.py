@@ -25,6 +25,8 @@ def server() -> Iterator[RedisServer]:
 def channel(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for scheme in ("redis", "rediss"):
         monkeypatch.setitem(TRANSPORT_ALIASES, scheme, TRANSPORT_ALIASES[scheme])
+    # Also where somebody asked for kombu's own before.
+    Connection(server.url).get_transport_cls()
     acks.use()
     with Connection(server.url, transport_options={"socket_timeout": 1}) as connection:
         yield connection.default_channel
