@@ -52,8 +52,9 @@ def inspect(
         gpu = GPUS[TRACED]
         traces, findings, more = traced(problem, source, sandbox, shape.dims, gpu)
         remarks += more
-        time = modelled(gpu, shape.model, problem.cost(shape.dims), traces, found)
-        models = (time,) if time else ()
+        if not more:  # what was traced is what happens
+            time = modelled(gpu, shape.model, problem.cost(shape.dims), traces, found)
+            models = (time,) if time else ()
     return Inspection(
         problem=problem.slug,
         shape=shape.model,

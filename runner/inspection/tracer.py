@@ -68,7 +68,7 @@ def _by_values(problem: Problem, traces: Sequence[Trace]) -> tuple[str, ...]:
         return ()
     return (
         f"Traced with zeros for {' and '.join(integers)}: what is read and written through them is not "
-        "what real values would give.",
+        "what real values would give, and no time is modelled.",
     )
 
 
