@@ -23,7 +23,7 @@ def run(*arguments, command="judge"):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1200,
         check=False,
     )
 
