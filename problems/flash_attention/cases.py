@@ -38,8 +38,8 @@ _PUBLIC = (
     ),
     _case(
         "multi_query",
-        (1, 5, 1, 40, 12),
-        "All 40 query heads share one key-value head, so dk and dv sum over them.",
+        (1, 5, 1, 96, 12),
+        "All 96 query heads share one key-value head, so dk and dv sum over them.",
     ),
     _case(
         "ragged_documents",

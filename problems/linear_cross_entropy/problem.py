@@ -79,7 +79,7 @@ PROBLEM = Problem(
     summary="Projection and loss as one: logits are recomputed in pieces and never stored.",
     tier="Losses",
     tags=("loss", "GEMM", "recomputation", "memory"),
-    models=("Llama 3", "GPT-2", "T5"),
+    models=("Llama 3", "GPT-2", "Pythia", "T5"),
     version=1,
     arguments=(
         TensorSpec(
@@ -109,8 +109,8 @@ PROBLEM = Problem(
     cases=CASES,
     benchmarks={
         "cpu": (
-            Benchmark("gpt-2", {"M": 128, "V": 50257, "K": 768}, "GPT-2 small, 128 tokens"),
-            Benchmark("t5-small", {"M": 512, "V": 32128, "K": 512}, "T5 small, 512 tokens"),
+            Benchmark("pythia-14m", {"M": 256, "V": 50304, "K": 128}, "Pythia-14M, 256 tokens"),
+            Benchmark("t5-small", {"M": 256, "V": 32128, "K": 512}, "T5 small, 256 tokens"),
         ),
         "gpu": (
             Benchmark("llama-3-8b", {"M": 8192, "V": 128256, "K": 4096}, "Llama-3-8B, 8192 tokens"),
