@@ -109,8 +109,8 @@ PROBLEM = Problem(
     cases=CASES,
     benchmarks={
         "cpu": (
-            Benchmark("pythia-14m", {"M": 256, "V": 50304, "K": 128}, "Pythia-14M, 256 tokens"),
-            Benchmark("t5-small", {"M": 256, "V": 32128, "K": 512}, "T5 small, 256 tokens"),
+            Benchmark("pythia-14m", {"M": 128, "V": 50304, "K": 128}, "Pythia-14M, 128 tokens"),
+            Benchmark("t5-small", {"M": 128, "V": 32128, "K": 512}, "T5 small, 128 tokens"),
         ),
         "gpu": (
             Benchmark("llama-3-8b", {"M": 8192, "V": 128256, "K": 4096}, "Llama-3-8B, 8192 tokens"),
