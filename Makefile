@@ -24,7 +24,7 @@ run: setup ## Start the site and the judge; Ctrl-C stops both (PORT=..., HOST=..
 	@$(VENV)/python -m web.serve $(serve_flags) $(ARGS)
 
 test: dev ## Run all tests (ARGS="-k pattern")
-	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(VENV)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: dev ## Lint, types, import directions, missing migrations
 	$(VENV)/ruff check .

@@ -11,18 +11,23 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from problems import all_problems
 
 # Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
 # arithmetic share this process with whatever imported it first. Sandboxes have their own environment.
 os.environ["TRITON_INTERPRET"] = "1"
 
-ROOT = Path(__file__).parent
-# Tests that start sandboxes, servers, engines or browsers look at the whole machine (is nothing left?)
-# and at clocks: one worker runs them all, one after the other, while others compute.
-THE_MACHINE = ("attacks", "browser", "deploy", "faults", "sandbox", "serve", "setup")
-THE_MACHINE_TOO = ("runner/test_command_line.py", "runner/test_judge.py", "runner/test_pool.py")
+SLUGS = frozenset(problem.slug for problem in all_problems())
+# Whose tests share what is slow to start, or would be in each other's way: Docker engines; whole sites.
+TOGETHER = {
+    "engines": ("attacks/sandbox/", "deploy/", "sandbox/"),
+    "sites": ("browser/", "faults/", "serve/", "setup/"),
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,20 +42,26 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+class Grouped(LoadScopeScheduling):  # type: ignore[misc]  # xdist's, without types
+    """Tests of one group run in one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group(nodeid)
 
 
-def _group(item: pytest.Item) -> str:
-    """Which tests one worker runs together: what a file's fixtures and caches serve."""
-    path = item.path.relative_to(ROOT)
-    if path.parts[0] in THE_MACHINE or path.as_posix() in THE_MACHINE_TOO:
-        return "the machine"
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    slug = getattr(parameters.get("problem"), "slug", "")
-    return f"{path} {slug}"
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    return Grouped(config, log)
+
+
+def group(nodeid: str) -> str:
+    """Which tests run together: those named above, else those of a file, for one problem where its name
+    begins the parameters: what its fixtures and caches serve."""
+    path, _, test = nodeid.removeprefix("tests/").partition("::")
+    for name, folders in TOGETHER.items():
+        if path.startswith(folders):
+            return name
+    first = test.partition("[")[2].partition("-")[0].rstrip("]")
+    return f"{path} {first if first in SLUGS else ''}"
 
 
 @pytest.hookimpl(wrapper=True)
