@@ -55,6 +55,7 @@ PYTHON = python_for_everybody()
 TREES = (Path(sys.base_prefix),)
 NAMESPACED = {"bubblewrap": BubblewrapSandbox, "namespaces": NamespaceSandbox}
 REAL = NAMESPACED | {"landlock": LandlockSandbox}
+PATIENCE = 10.0
 NO_PARAMETERS = SimpleNamespace(params={})
 SMALL = Limits(wall=30, cpu=20, memory=400 << 20, address_space=2 << 30, processes=24, tmp=16 << 20)
 
@@ -143,7 +144,9 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("docker_settings")  # its engine stays for the whole session
     before = State.now()
     yield
-    after = State.now()
+    deadline = time.monotonic() + PATIENCE  # whoever outlives a killed process tidies up after it
+    while (after := State.now()) != before and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert after == before, (after, before)
 
 

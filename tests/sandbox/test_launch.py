@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,14 @@ import pytest
 
 from sandbox.launched import LocalRunning
 from sandbox.spec import Sandbox
-from tests.sandbox.support import PYTHON, REAL, as_nobody, python_for_everybody, python_job
+from tests.sandbox.support import (
+    PYTHON,
+    REAL,
+    as_nobody,
+    python_for_everybody,
+    python_job,
+    working,
+)
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
@@ -42,6 +50,12 @@ tree = running.tree()
 print(json.dumps([psutil.Process(tree[0]).ppid(), *tree]), flush=True)
 time.sleep(600)
 """
+
+
+@pytest.fixture(params=sorted(REAL))
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """One whose jobs are below this process; what holds for containers is in `test_docker.py`."""
+    yield from working(request)
 
 
 @pytest.fixture
