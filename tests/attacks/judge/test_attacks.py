@@ -31,6 +31,8 @@ HONEST_TIME = "honest time"
 SHAPE = {"M": 128, "N": 21504}
 # A machine shared with others is at most this much slower or faster from one judgement to the next.
 DRIFT = 3.0
+# Who gains by a trick gains by it again; a machine that others disturb does not look so every time.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,19 @@ def test_a_trick_is_refused(sessions: WarmPool, attack: Attack):
 def test_a_trick_with_time_gains_nothing(
     sessions: WarmPool, in_the_open: dict[str, Report], attack: Attack
 ):
-    report = judged(sessions, attack)
-    assert report.verdict is not Verdict.JUDGE_FAILURE
-    if report.ranked:
-        for timing, usual in zip(report.timings, in_the_open[attack.work].timings, strict=True):
-            assert not gained(timing, usual)
-            assert timing.baseline < 2 * DRIFT * usual.baseline
-    assert_clean(report)
+    for _ in range(ATTEMPTS):
+        report = judged(sessions, attack)
+        assert report.verdict is not Verdict.JUDGE_FAILURE
+        assert_clean(report)
+        if not suspicious(report, in_the_open[attack.work]):
+            return
+    pytest.fail(f"{attack} gains in each of {ATTEMPTS} judgements: {report.timings}")
+
+
+def suspicious(report: Report, usual: Report) -> bool:
+    """Whether a ranked time is one that the work does not take, or the baseline was made slow."""
+    pairs = list(zip(report.timings, usual.timings, strict=True)) if report.ranked else []
+    return any(gained(a, b) or a.baseline > 2 * DRIFT * b.baseline for a, b in pairs)
 
 
 def gained(timing: Timing, usual: Timing) -> bool:
