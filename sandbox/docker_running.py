@@ -85,7 +85,7 @@ class ContainerMeter(ProcMeter):
 class Uncounted:
     """For a runtime that shows no /proc to the judge: the engine's own limits hold alone."""
 
-    def usage(self, memory_limit: int) -> Usage:  # noqa: ARG002
+    def usage(self, memory_limit: int) -> Usage:  # noqa: ARG002 - the interface's
         return Usage(0, 0.0)
 
 

@@ -105,10 +105,10 @@ class _LandlockProcess(LocalSandbox):
     def _identity(self) -> Identity:
         return self._who
 
-    def _shares_its_user(self, who: Identity) -> bool:  # noqa: ARG002
+    def _shares_its_user(self, who: Identity) -> bool:  # noqa: ARG002 - the interface's
         return True
 
-    def _steps(self, job: Job, opened: list[int]) -> list[Step]:  # noqa: ARG002
+    def _steps(self, job: Job, opened: list[int]) -> list[Step]:  # noqa: ARG002 - the interface's
         return []
 
     def _inner(self, job: Job, who: Identity, arenas: dict[str, Arena]) -> dict[str, object]:

@@ -103,7 +103,7 @@ def _become_process_one(config: dict[str, Any]) -> None:
             # Without a change of user to come, executing is what takes the capabilities away, and
             # with them the right to drop these.
             linux.drop_bounding_capabilities()
-    os.execve(config["argv"][0], config["argv"], {})  # noqa: S606
+    os.execve(config["argv"][0], config["argv"], {})  # noqa: S606 - replaces this process, no shell
 
 
 def _let_go_of_the_streams(config: dict[str, Any]) -> None:

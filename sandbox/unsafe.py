@@ -55,13 +55,13 @@ class _PlainProcess(LocalSandbox):
     def _identity(self) -> Identity:
         return Identity(privileged=False, uid_map="", gid_map="", change=None)
 
-    def _shares_its_user(self, who: Identity) -> bool:  # noqa: ARG002
+    def _shares_its_user(self, who: Identity) -> bool:  # noqa: ARG002 - the interface's
         return True
 
     def _pids(self, running: LocalRunning) -> Callable[[], list[int]]:
         return running.tree
 
-    def _steps(self, job: Job, opened: list[int]) -> list[Step]:  # noqa: ARG002
+    def _steps(self, job: Job, opened: list[int]) -> list[Step]:  # noqa: ARG002 - the interface's
         return []
 
     def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002

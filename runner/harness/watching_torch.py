@@ -28,7 +28,7 @@ class WatchTorch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # PyTorch
     tensor that it reads and how many of its elements nobody wrote."""
 
     def __init__(self, memories: Memories, report: Report) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # a library's, without types
         self._memories = memories
         self._report = report
 

@@ -33,7 +33,7 @@ def child_exit(_server: Any, worker: Any) -> None:
     """Forget what a dead worker had under way; what it counted stays."""
     from prometheus_client.multiprocess import mark_process_dead  # must not be imported earlier
 
-    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # a library's, without types
 
 
 def on_exit(_server: Any) -> None:

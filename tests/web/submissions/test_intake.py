@@ -73,7 +73,7 @@ def test_what_cannot_be_judged_is_refused_with_what_to_do(
     alice: User, change: dict[str, str], told: str
 ) -> None:
     with pytest.raises(Refused, match=told):
-        submit(Owner(alice), replace(POSTED, **change))  # type: ignore[arg-type]
+        submit(Owner(alice), replace(POSTED, **change))  # type: ignore[arg-type]  # wrong on purpose
     assert not Submission.objects.exists()
 
 
