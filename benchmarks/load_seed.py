@@ -17,15 +17,15 @@ import django
 django.setup()
 
 from django.conf import settings  # noqa: E402 - Django comes first
-from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
-from django.utils import timezone  # noqa: E402
+from django.contrib.sessions.backends.db import SessionStore  # noqa: E402 - after what it needs is set up
+from django.utils import timezone  # noqa: E402 - after what it needs is set up
 
-from problems.registry import all_problems, get_problem  # noqa: E402
-from tests.web.samples import report_for, timing  # noqa: E402
-from web.accounts.models import User  # noqa: E402
-from web.boards.freshness import board_changed  # noqa: E402
-from web.boards.models import Standing  # noqa: E402
-from web.submissions.models import Submission  # noqa: E402
+from problems.registry import all_problems, get_problem  # noqa: E402 - after what it needs is set up
+from tests.web.samples import report_for, timing  # noqa: E402 - after what it needs is set up
+from web.accounts.models import User  # noqa: E402 - after what it needs is set up
+from web.boards.freshness import board_changed  # noqa: E402 - after what it needs is set up
+from web.boards.models import Standing  # noqa: E402 - after what it needs is set up
+from web.submissions.models import Submission  # noqa: E402 - after what it needs is set up
 
 CHUNK = 2000
 BOARD = "rms_norm"

@@ -13,8 +13,8 @@ from playwright.sync_api import expect, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.conftest import ARGUMENTS  # noqa: E402
-from tests.browser.steps import PATIENCE_MS, choose, press, write  # noqa: E402
+from tests.browser.conftest import ARGUMENTS  # noqa: E402 - after what it needs is set up
+from tests.browser.steps import PATIENCE_MS, choose, press, write  # noqa: E402 - after what it needs is set up
 
 KERNEL = ROOT / "tests" / "wrong" / "rms_norm" / "dweight_over_one_block.py"
 

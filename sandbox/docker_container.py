@@ -176,7 +176,7 @@ def _tmpfs(job: Job) -> dict[str, str]:
     size = job.limits.tmp
     files = max(1024, size // _INODE_BYTES)
     return {
-        "/tmp": f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode=1777",  # noqa: S108
+        "/tmp": f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode=1777",  # noqa: S108 - inside the job, its own
     }
 
 

@@ -50,7 +50,7 @@ class Printed:
 
     def text(self) -> str:
         """All of it; returns when the container has ended."""
-        frames = frames_iter(self._stream, tty=False)  # type: ignore[no-untyped-call]
+        frames = frames_iter(self._stream, tty=False)  # type: ignore[no-untyped-call]  # a library's, without types
         return harmless(b"".join(data for _, data in frames)[-_SHOWN:]).strip()
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class Engine:
             SandboxUnavailable: the engine refuses.
         """
         with explained("the engine made no container"):
-            made = self._client.api.create_container_from_config(config)  # type: ignore[no-untyped-call]
+            made = self._client.api.create_container_from_config(config)  # type: ignore[no-untyped-call]  # a library's, without types
             return str(made["Id"])
 
     def start(self, identifier: str) -> Printed:

@@ -75,7 +75,7 @@ def _all_stop() -> bool:
     deadline = time.monotonic() + _PATIENCE
     mine = os.getpid()
     while True:
-        pids = {int(name) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
+        pids = {int(name) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208 - paths are slow in loops over /proc
         if all(is_stopped(pid) for pid in pids - {mine}):
             return True
         if time.monotonic() > deadline:

@@ -105,7 +105,7 @@ class DockerRunning(PipedRunning):
         self._engine = engine
         self._container = container
 
-    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002
+    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002 - the interface's
         return Uncounted() if self._root < 0 else ContainerMeter(self._root)
 
     def _is_running(self) -> bool:

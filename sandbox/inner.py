@@ -149,7 +149,7 @@ def _become_the_job(config: dict[str, Any], confinement: Confinement) -> None:
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     confinement.enter()
     linux.install_seccomp(bytes.fromhex(config["seccomp"]))
-    os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606
+    os.execve(config["argv"][0], config["argv"], config["environment"])  # noqa: S606 - replaces this process, no shell
 
 
 def _wait(

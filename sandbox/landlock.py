@@ -126,7 +126,7 @@ class _LandlockProcess(LocalSandbox):
             }
         }
 
-    def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002
+    def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002 - the interface's
         return {"userns": None, "unshare": 0, "root": None, "argv": first}
 
     def _running(
@@ -151,7 +151,7 @@ class _LandlockRunning(LocalRunning):
         super().__init__(launcher, channels, arenas, limits)
         self._home = home
 
-    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002
+    def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002 - the interface's
         limits = (self._limits.tmp, _longest_file(self._limits))
         return FolderMeter(self._root, self._processes, self._home, limits)
 

@@ -61,7 +61,7 @@ def steps(job: Job, to_descriptor: Callable[[str, bytes], int]) -> list[Step]:
         ("link", f"/proc/self/fd{end}", f"/dev/{name}")
         for name, end in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2"))
     ]
-    found += [("tmpfs", job.limits.tmp, "/tmp"), ("tmpfs", _SHM, "/dev/shm")]  # noqa: S108
+    found += [("tmpfs", job.limits.tmp, "/tmp"), ("tmpfs", _SHM, "/dev/shm")]  # noqa: S108 - inside the job, its own
     wanted = [Path(sys.base_prefix), *job.trees]
     found += [("bind", str(tree), str(tree)) for tree in visible_trees(wanted)]
     if Path(_PROCESSORS).is_dir():

@@ -62,7 +62,7 @@ class LocalSandbox(ABC):
         running.wait_until_started(self._pids(running), self.in_memory)
         return running
 
-    def _pids(self, running: LocalRunning) -> Callable[[], list[int]] | None:  # noqa: ARG002
+    def _pids(self, running: LocalRunning) -> Callable[[], list[int]] | None:  # noqa: ARG002 - the interface's
         """What names the processes of a job, None for its own /proc."""
         return None
 

@@ -64,5 +64,5 @@ class _PlainProcess(LocalSandbox):
     def _steps(self, job: Job, opened: list[int]) -> list[Step]:  # noqa: ARG002 - the interface's
         return []
 
-    def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002
+    def _config(self, who: Identity, steps: list[Step], first: list[str]) -> dict[str, object]:  # noqa: ARG002 - the interface's
         return {"userns": None, "unshare": 0, "root": None, "argv": first}

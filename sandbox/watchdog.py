@@ -73,7 +73,7 @@ class ProcMeter:
         except OSError:
             return []
         try:
-            return [int(name) for name in os.listdir(folder) if name.isdigit()]  # noqa: PTH208
+            return [int(name) for name in os.listdir(folder) if name.isdigit()]  # noqa: PTH208 - paths are slow in loops over /proc
         finally:
             os.close(folder)
 

@@ -70,7 +70,7 @@ class Channel(filesystem.Channel):
         self._look_at = 0.0
 
     # kombu's own two base classes call the message by different names.
-    def _put(self, queue: str, payload: Any, **_options: Any) -> None:  # type: ignore[override]
+    def _put(self, queue: str, payload: Any, **_options: Any) -> None:  # type: ignore[override]  # kombu calls it with less
         folder = Path(self.data_folder_out)
         # Nanoseconds of the calendar, of fixed length: the names sort by age, after a reboot as well.
         name = f"{time.time_ns():020d}_{uuid.uuid4()}"

@@ -16,7 +16,7 @@ SIZE = 16
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # triton has no types
-def _kernel(x_ptr: Any, out_ptr: Any, columns: Any, SIZE: tl.constexpr) -> None:  # noqa: N803
+def _kernel(x_ptr: Any, out_ptr: Any, columns: Any, SIZE: tl.constexpr) -> None:  # noqa: N803 - as kernels name constants
     rows = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     at = rows[:, None] * columns + tl.arange(0, SIZE)[None, :]
     mask = tl.arange(0, SIZE)[None, :] < columns

@@ -107,7 +107,7 @@ class Site:
                     stderr=log,
                 )
         for name in names:
-            wait_for(lambda name=name: self._is_ready_or_ended(name), f"{name} to work")  # type: ignore[misc]
+            wait_for(lambda name=name: self._is_ready_or_ended(name), f"{name} to work")  # type: ignore[misc]  # a lambda, whose type is not inferred
             assert self._processes[name].is_running(), self.log(name)
 
     def _argv(self, name: str) -> Sequence[str]:

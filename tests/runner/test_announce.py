@@ -80,7 +80,7 @@ def test_a_worker_announces_itself_again_and_again_and_says_goodbye(
     worker.send_signal(signal.SIGTERM)
     said: list[Announcement] = []
     wait_for(
-        lambda: said.extend(announced()) or any(one.leaving for one in said),  # type: ignore[func-returns-value]
+        lambda: said.extend(announced()) or any(one.leaving for one in said),  # type: ignore[func-returns-value]  # extend returns nothing, which is false
         "the goodbye",
     )
     assert said[-1].leaving

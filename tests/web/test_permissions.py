@@ -124,7 +124,7 @@ def objects(user: User, submission: Submission) -> dict[str, Any]:
     made = (
         Group.objects.create(name="some group"),
         user,
-        user.emailaddress_set.create(email=EMAIL),  # type: ignore[attr-defined]
+        user.emailaddress_set.create(email=EMAIL),  # type: ignore[attr-defined]  # made by a relation
         submission,
         Standing.objects.create(
             user=user,

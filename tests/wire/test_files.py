@@ -168,7 +168,7 @@ def test_readers_killed_at_any_moment_lose_no_message(folder: Path, channel: Any
     publish(folder, count)
     for kill_after in (10, 40, 41, 90):
         with reader(folder, "work"):
-            wait_for(lambda after=kill_after: len(written(folder)) >= after, "some to be read")  # type: ignore[misc]
+            wait_for(lambda after=kill_after: len(written(folder)) >= after, "some to be read")  # type: ignore[misc]  # a lambda, whose type is not inferred
     with reader(folder, "work"):
         wait_for(lambda: set(written(folder)) == set(range(count)), "every message")
         wait_for(lambda: list((folder / "queue").iterdir()) == [], "an empty queue")

@@ -8,5 +8,5 @@ from web.accounts.models import User
 
 admin.site.site_header = admin.site.site_title = "Backpass"
 # Django's own login form does not count attempts to guess a password; the site's does.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as its documentation says
 admin.site.register(User, UserAdmin)

@@ -9,7 +9,7 @@ from web.read_only import ReadOnlyAdmin
 
 
 @admin.register(Standing)
-class StandingAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+class StandingAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
     list_display = ("problem", "hardware", "user", "score", "speedup", "achieved_at")
     list_filter = ("problem", "hardware")
     list_select_related = ("user",)

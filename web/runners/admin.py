@@ -9,6 +9,6 @@ from web.runners.models import Runner
 
 
 @admin.register(Runner)
-class RunnerAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+class RunnerAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
     list_display = ("name", "hardware", "isolation", "backpass", "last_heard", "leaving")
     search_fields = ("name", "machine")

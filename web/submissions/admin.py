@@ -26,13 +26,13 @@ from web.submissions.rejudge import finished, request_rejudge
 PERMISSION = "submissions.add_rejudge"
 
 
-class AttemptInline(ReadOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
+class AttemptInline(ReadOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]  # generic in the stubs only
     model = Attempt
     extra = 0
     can_delete = False
 
 
-class EarlierVerdictInline(ReadOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]
+class EarlierVerdictInline(ReadOnlyAdmin, admin.TabularInline):  # type: ignore[type-arg]  # generic in the stubs only
     model = EarlierVerdict
     extra = 0
     can_delete = False
@@ -83,7 +83,7 @@ def judgeable(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
 
 
 @admin.register(Submission)
-class SubmissionAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+class SubmissionAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
     list_display = ("id", "problem", "language", "mode", "user", "state", "verdict", "created_at")
     list_filter = ("state", "verdict", "problem", "hardware", "mode")
     list_select_related = ("user",)
@@ -193,7 +193,7 @@ def _as_uuid(text: str) -> uuid.UUID | None:
 
 
 @admin.register(Rejudge)
-class RejudgeAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+class RejudgeAdmin(ReadOnlyAdmin, admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs only
     """Deleting one that is open calls it off; the submission keeps the verdict it has."""
 
     list_display = ("submission", "hardware", "state", "why_failed", "requested_by", "created_at")

@@ -129,7 +129,7 @@ def test_a_retry_is_answered_even_when_the_limit_is_reached(alice: User) -> None
 )
 def test_an_old_key_never_hides_a_new_content(alice: User, change: dict[str, str]) -> None:
     first = submit(Owner(alice), POSTED)
-    assert submit(Owner(alice), replace(POSTED, **change)).pk != first.pk  # type: ignore[arg-type]
+    assert submit(Owner(alice), replace(POSTED, **change)).pk != first.pk  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_posts_without_a_key_are_separate(alice: User) -> None:

@@ -78,7 +78,7 @@ def test_a_problem_a_hardware_or_both(
     assert wanted() == {various[number].pk for number in numbers}
     as_stella.post(FORM, fields)  # the button pressed twice
     assert Rejudge.objects.count() == len(numbers)
-    assert Rejudge.objects.first().requested_by.username == "stella"  # type: ignore[union-attr]
+    assert Rejudge.objects.first().requested_by.username == "stella"  # type: ignore[union-attr]  # it exists, or the test fails
 
 
 def test_a_post_without_what_the_confirmation_page_adds_only_asks(
