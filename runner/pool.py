@@ -8,10 +8,11 @@ disturbs a job that runs.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,8 @@ from problems import Problem
 from runner.hardware import HardwareSpec
 from runner.session import Session
 from sandbox.spec import Limits, Sandbox
+
+log = logging.getLogger(__name__)
 
 JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
 # A session that waited longer than this is replaced: its wall clock runs while it waits.
@@ -93,9 +96,25 @@ class _Kind:
         return hash((self.hardware.name, self.baseline))
 
 
-def _start(sandbox: Sandbox, kind: _Kind, limits: Limits) -> Session:
+def _at_once(end: Callable[[], None]) -> None:
+    end()
+
+
+def _start(
+    sandbox: Sandbox,
+    kind: _Kind,
+    limits: Limits,
+    ending: Callable[[Callable[[], None]], None] = _at_once,
+) -> Session:
     trees = (_PROBLEMS,) if kind.baseline else ()
-    return Session(sandbox, kind.hardware, limits=limits, trees=trees)
+    return Session(sandbox, kind.hardware, limits=limits, trees=trees, ending=ending)
+
+
+def _logged(end: Callable[[], None]) -> None:
+    try:
+        end()
+    except Exception:  # it is nobody's verdict any more, and the next session must still be ended
+        log.exception("a session could not be ended")
 
 
 def _awaited(session: Session) -> Session:
@@ -123,6 +142,8 @@ class WarmPool:
         self.sandbox = sandbox
         self._limits = replace(JOB_LIMITS, wall=JOB_LIMITS.wall + LONGEST_WAIT)
         self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warm-up")
+        self._ender = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ending")
+        self._endings: list[Future[None]] = []
         self._lock = threading.Lock()
         self._waiting: dict[_Kind, Future[_Waiting]] = {}
         self._kinds = [_Kind(spec, baseline=False) for spec in hardware]
@@ -139,8 +160,13 @@ class WarmPool:
         self._waiting[kind] = self._starter.submit(self._warm, kind)
 
     def _warm(self, kind: _Kind) -> _Waiting:
-        session = _awaited(_start(self.sandbox, kind, self._limits))
+        session = _awaited(_start(self.sandbox, kind, self._limits, self._end_later))
         return _Waiting(session, time.monotonic())
+
+    def _end_later(self, end: Callable[[], None]) -> None:
+        """A verdict does not wait until the kernel has taken a process apart; what is timed does."""
+        self._endings = [f for f in self._endings if not f.done()]
+        self._endings.append(self._ender.submit(_logged, end))
 
     def take(self, hardware: HardwareSpec) -> Session:
         return self._take(_Kind(hardware, baseline=False))
@@ -161,6 +187,7 @@ class WarmPool:
         with self._lock:
             for future in self._waiting.values():
                 future.exception()  # waits; whoever takes it meets the exception
+        wait(self._endings)
 
     def __enter__(self) -> Self:
         return self
@@ -175,3 +202,4 @@ class WarmPool:
         for future in self._waiting.values():
             if not future.cancelled() and future.exception() is None:
                 future.result().session.__exit__(kind, error, trace)
+        self._ender.shutdown(wait=True)

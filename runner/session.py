@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -76,9 +76,12 @@ class Session:
         *,
         limits: Limits,
         trees: tuple[Path, ...] = (),
+        ending: Callable[[Callable[[], None]], None] = lambda end: end(),
     ) -> None:
+        """`ending` has the process ended when the session is left, at once or a little later."""
         capacity = Capacity.for_any_problem(hardware.name)
         self._hardware = hardware
+        self._ending = ending
         self._wanted: list[dict[str, Any]] = []
         running = sandbox.start(
             Job(
@@ -251,4 +254,4 @@ class Session:
     ) -> None:
         self._inputs.release()
         self._outputs.release()
-        self._conversation.__exit__(kind, error, trace)
+        self._ending(lambda: self._conversation.__exit__(kind, error, trace))

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import socket
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from sandbox import memory, seccomp
+from sandbox import memory, orders, seccomp
 from sandbox.arenas import Arena, bytes_in_memory
 from sandbox.docker_engine import Engine
 from sandbox.limits import rlimits
-from sandbox.process import Channels, PipedRunning
+from sandbox.obeyed import ObeyedRunning
+from sandbox.process import Channels
 from sandbox.spec import Job, Limits
 from sandbox.watchdog import Meter, ProcMeter, Usage
-
-_PAUSE = 3.0  # seconds process 1 has to stop the others, a little more than it gives itself
 
 
 def connect(
@@ -89,7 +86,7 @@ class Uncounted:
         return Usage(0, 0.0)
 
 
-class DockerRunning(PipedRunning):
+class DockerRunning(ObeyedRunning):
     """A job whose process 1 is the first process of a container."""
 
     def __init__(
@@ -109,38 +106,13 @@ class DockerRunning(PipedRunning):
         return Uncounted() if self._root < 0 else ContainerMeter(self._root)
 
     def _is_running(self) -> bool:
-        watch = select.poll()
-        watch.register(self._channels.status, 0)
-        return not watch.poll(0)
-
-    def _order(self, order: bytes) -> bool:
-        """Whether process 1 was there to be told."""
-        try:
-            self._channels.status.send(order, socket.MSG_DONTWAIT)
-        except OSError:
-            return False
-        return True
+        return self._hears()
 
     def _end(self) -> None:
-        self._order(b"end")
+        self._order(orders.END)
 
     def _wait_for_the_end(self) -> None:
         self._engine.wait_until_removed(self._container)
-
-    def _freeze(self) -> None:
-        if not self._order(b"pause"):
-            return  # nothing is left to stop
-        deadline = time.monotonic() + _PAUSE
-        while True:
-            message = self._report(deadline)
-            if message == "paused" or (not message and not self._is_running()):
-                return
-            if not message or message == "running":
-                raise TimeoutError("a process would not stop")
-            self._take_in(message)
-
-    def _thaw(self) -> None:
-        self._order(b"resume")
 
     def _let_go(self) -> None:
         """The container is gone already."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox import linux, memory
+from sandbox import linux, memory, orders
 
 OOM_SCORE = 800  # if the machine runs out, the kernel should take the job rather than the judge
 _ORDER = 64  # bytes of the longest one
@@ -27,7 +27,8 @@ _ORDER = 64  # bytes of the longest one
 def main(config_fd: int) -> None:
     """Run the job that the JSON in `config_fd` describes (see sandbox.plan)."""
     with os.fdopen(config_fd, "rb") as stream:
-        run(json.load(stream))
+        config = json.load(stream)
+    run(config, orders.obey if config["obeys"] else None)
 
 
 class Confinement:

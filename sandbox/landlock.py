@@ -18,7 +18,7 @@ from sandbox.arenas import Arena
 from sandbox.folder import JobFolder
 from sandbox.identity import NOBODY, Identity, nobody_exists
 from sandbox.landlock_meter import FolderMeter, descendants
-from sandbox.launched import LocalRunning
+from sandbox.launched import LocalRunning, SignalledRunning
 from sandbox.layout import Step
 from sandbox.local import PACKAGES, LocalSandbox
 from sandbox.process import Channels
@@ -93,6 +93,7 @@ class _LandlockProcess(LocalSandbox):
     first = "landlock_inner"
     stage = PACKAGES
     in_memory = ()
+    own_processes = False
 
     def __init__(self, folder: JobFolder, abi: int, who: Identity) -> None:
         self.home = str(folder.home)
@@ -139,7 +140,7 @@ class _LandlockProcess(LocalSandbox):
         return _LandlockRunning(launcher, channels, arenas, limits, self._folder.home)
 
 
-class _LandlockRunning(LocalRunning):
+class _LandlockRunning(SignalledRunning):
     def __init__(
         self,
         launcher: subprocess.Popen[bytes],

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
+import time
 
 import psutil
 
 from sandbox.arenas import Arena
 from sandbox.freezer import Freezer
-from sandbox.process import Channels, PipedRunning
+from sandbox.obeyed import ObeyedRunning
+from sandbox.process import Channels, PipedRunning, ready
 from sandbox.spec import Limits
 
 _KILL = 5.0  # seconds a launcher has to end its sandbox before it is ended itself
 
 
 class LocalRunning(PipedRunning):
-    """A job below a launcher on this machine."""
+    """A job below a launcher on this machine. How it is stopped is up to the subclass."""
 
     def __init__(
         self,
@@ -28,7 +31,6 @@ class LocalRunning(PipedRunning):
         """Take over everything given; `wait_until_started` comes next."""
         super().__init__(channels, arenas, limits)
         self._launcher = launcher
-        self._freezer = Freezer(launcher.pid)
 
     def tree(self) -> list[int]:
         """The host's pids of all processes below the launcher."""
@@ -48,11 +50,36 @@ class LocalRunning(PipedRunning):
             return  # the launcher is gone, and with it the sandbox
 
     def _wait_for_the_end(self) -> None:
+        # Its descriptor tells at once; subprocess would sleep and look, up to 50 ms at a time.
+        descriptor = os.pidfd_open(self._launcher.pid)
         try:
-            self._launcher.wait(_KILL)
-        except subprocess.TimeoutExpired:
-            self._launcher.kill()  # its death signals take the sandbox with it
-            self._launcher.wait()
+            if not ready(descriptor, select.POLLIN, time.monotonic() + _KILL):
+                self._launcher.kill()  # its death signals take the sandbox with it
+        finally:
+            os.close(descriptor)
+        self._launcher.wait()
+
+    def _let_go(self) -> None:
+        """The launcher is gone already."""
+
+
+class NamespacedRunning(ObeyedRunning, LocalRunning):
+    """One with a process namespace of its own, whose first process stops the others."""
+
+
+class SignalledRunning(LocalRunning):
+    """One whose processes the judge has to find and stop itself."""
+
+    def __init__(
+        self,
+        launcher: subprocess.Popen[bytes],
+        channels: Channels,
+        arenas: dict[str, Arena],
+        limits: Limits,
+    ) -> None:
+        """As for LocalRunning."""
+        super().__init__(launcher, channels, arenas, limits)
+        self._freezer = Freezer(launcher.pid)
 
     def _freeze(self) -> None:
         self._freezer.freeze()

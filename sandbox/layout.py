@@ -39,7 +39,7 @@ def interpreter() -> Path:
 def stage_files() -> dict[str, bytes]:
     """Our own code that runs inside, relative to the folder it is imported from."""
     here = Path(__file__).parent
-    names = ("__init__.py", "linux.py", "memory.py", "inner.py")
+    names = ("__init__.py", "linux.py", "memory.py", "freezer.py", "orders.py", "inner.py")
     return {f"sandbox/{name}": (here / name).read_bytes() for name in names}
 
 

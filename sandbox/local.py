@@ -15,7 +15,7 @@ from typing import Any
 from sandbox import layout, seccomp
 from sandbox.arenas import Arena, bytes_in_memory
 from sandbox.identity import Identity, identity
-from sandbox.launched import LocalRunning
+from sandbox.launched import LocalRunning, NamespacedRunning, SignalledRunning
 from sandbox.limits import kernel_counts_by_namespace, rlimits
 from sandbox.process import Channels
 from sandbox.spec import Isolation, Job, Limits, SandboxUnavailable
@@ -41,6 +41,7 @@ class LocalSandbox(ABC):
     level: str
     first = "inner"  # the module that process 1 runs
     confine_signals = False
+    own_processes = True  # a process namespace, whose first process can stop all others
     folder: str | None = None  # one that is only this job's and goes with it
     stage = layout.STAGE  # where process 1 imports our code from
     home = "/tmp"  # noqa: S108 - the sandbox's own
@@ -98,6 +99,7 @@ class LocalSandbox(ABC):
             "ids": who.change,
             "rlimits": rlimits(job.limits, shared_user=user),
             "seccomp": seccomp.program().hex(),
+            "obeys": self.own_processes,
             "keep": [arena.descriptor for arena in arenas.values()],
             "cwd": self.home,
             "argv": list(job.argv),
@@ -150,7 +152,8 @@ class LocalSandbox(ABC):
         arenas: dict[str, Arena],
         limits: Limits,
     ) -> LocalRunning:
-        return LocalRunning(launcher, channels, arenas, limits)
+        kind = NamespacedRunning if self.own_processes else SignalledRunning
+        return kind(launcher, channels, arenas, limits)
 
 
 def _close_all(descriptors: list[int]) -> None:

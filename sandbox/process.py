@@ -124,7 +124,7 @@ class PipedRunning(ABC):
     def _report(self, deadline: float) -> str:
         """The next message of process 1, "" if there will be none or none came before `deadline`."""
         status = self._channels.status
-        if not _ready(status.fileno(), select.POLLIN, deadline):
+        if not ready(status.fileno(), select.POLLIN, deadline):
             return ""
         try:
             data, descriptors, _, _ = socket.recv_fds(status, _MESSAGE, 1)
@@ -175,7 +175,7 @@ class PipedRunning(ABC):
     def _wait(self, descriptor: int, event: int, deadline: float) -> None:
         if self._ending is not None:
             raise JobEnded("the job was ended")
-        if not _ready(descriptor, event, deadline):
+        if not ready(descriptor, event, deadline):
             raise DeadlinePassed("the job did not answer in time")
 
     def arena(self, name: str) -> memoryview:
@@ -277,7 +277,7 @@ class PipedRunning(ABC):
         self.kill()
 
 
-def _ready(descriptor: int, event: int, deadline: float) -> bool:
+def ready(descriptor: int, event: int, deadline: float) -> bool:
     """Whether `descriptor` became ready for `event`, or was hung up, before `deadline`."""
     watch = select.poll()
     watch.register(descriptor, event)

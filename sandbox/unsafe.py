@@ -45,6 +45,7 @@ class _PlainProcess(LocalSandbox):
     level = UnsafeSandbox.level
     stage = PACKAGES
     in_memory = ()
+    own_processes = False
 
     def __init__(self, folder: JobFolder) -> None:
         self.home = str(folder.home)

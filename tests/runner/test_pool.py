@@ -104,3 +104,25 @@ def test_a_baseline_session_runs_the_plain_backward_and_others_do_not_see_proble
         assert _printed(session, "nothing to see")
     if isinstance(sessions, WarmPool):
         sessions.__exit__(None, None, None)
+
+
+def test_nothing_is_timed_while_a_session_is_still_being_ended(sandbox):
+    with WarmPool(sandbox, [CPU]) as pool:
+        pool.settle()
+        waiting = descendants()
+        with pool.take(CPU):
+            pass
+        pool.settle()
+        assert descendants() < waiting
+
+
+def test_a_session_that_cannot_be_ended_does_not_keep_the_next_from_it(sandbox, caplog):
+    def fail():
+        raise OSError("no such container")
+
+    with WarmPool(sandbox, [CPU]) as pool:
+        pool._end_later(fail)
+        with pool.take(CPU) as session:
+            assert works(session)
+        pool.settle()
+    assert "could not be ended" in caplog.text
