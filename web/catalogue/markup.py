@@ -86,6 +86,8 @@ def _renderer() -> MarkdownIt:
     )
     markdown.add_render_rule("heading_open", _lower_heading)
     markdown.add_render_rule("heading_close", _lower_heading)
+    markdown.add_render_rule("th_open", _aligned_by_class)
+    markdown.add_render_rule("td_open", _aligned_by_class)
     return markdown
 
 
@@ -101,5 +103,15 @@ def _lower_heading(
     renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
 ) -> str:
     tokens[index].tag = f"h{min(int(tokens[index].tag[1]) + 1, 6)}"
+    rendered: str = renderer.renderToken(tokens, index, options, env)
+    return rendered
+
+
+def _aligned_by_class(
+    renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
+) -> str:
+    """A cell of a column of figures. Style attributes are forbidden."""
+    if tokens[index].attrs.pop("style", None):
+        tokens[index].attrSet("class", "num")
     rendered: str = renderer.renderToken(tokens, index, options, env)
     return rendered

@@ -90,3 +90,10 @@ def test_code_in_markdown_is_one_coloured_box_without_an_empty_line_at_its_end()
     assert html.startswith('<pre class="highlight"><code>')
     assert html.endswith("</span></code></pre>\n")
     assert "&lt;b&gt;" in html
+
+
+def test_columns_of_figures_are_aligned_by_a_class_since_styles_are_forbidden():
+    html = render_markdown("| shape | time |\n| --- | ---: |\n| M=8 | 481 µs |\n")
+    assert "style" not in html
+    assert '<td class="num">481 µs</td>' in html
+    assert "<td>M=8</td>" in html
