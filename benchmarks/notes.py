@@ -69,10 +69,11 @@ def least_work(problem: Problem) -> Iterator[str]:
     yield "| --- " + "| ---: " * (3 + len(TARGETS)) + "|"
     for shape in problem.benchmarks["gpu"]:
         cost = problem.cost(shape.dims)
+        flops = scaled(cost.vector_flops + cost.matrix_flops, "")
         times = " | ".join(microseconds(roofline(GPUS[target], cost)) for target in TARGETS)
         yield (
-            f"| {shape.model} | {scaled(cost.bytes, 'B')} "
-            f"| {scaled(cost.vector_flops + cost.matrix_flops, '')} | {digits(cost.arithmetic_intensity)} | {times} |"
+            f"| {shape.model} | {scaled(cost.bytes, 'B')} | {flops} "
+            f"| {digits(cost.arithmetic_intensity)} | {times} |"
         )
 
 
