@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from wire import access_maps
+from wire.access_maps import AccessMaps
 from wire.reading import Bounds, Unreadable, read
 
 SCHEMA = 1
@@ -165,6 +167,7 @@ class Inspection:
     traces: tuple[Trace, ...] = ()
     models: tuple[ModelledTime, ...] = ()
     remarks: tuple[str, ...] = ()
+    maps: AccessMaps | None = None
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
@@ -189,12 +192,15 @@ class Inspection:
             raise Unreadable("a modelled time is not positive")
         for kernel in inspection.kernels:
             _check(kernel)
+        if inspection.maps:
+            access_maps.check(inspection.maps)
         return inspection
 
     def without_texts(self) -> Inspection:
-        """The figures alone."""
+        """The figures alone; of access maps, of what there are some."""
         kernels = tuple(kernel.with_stages(lambda _: None) for kernel in self.kernels)
-        return replace(self, kernels=kernels)
+        maps = self.maps.without_runs() if self.maps else None
+        return replace(self, kernels=kernels, maps=maps)
 
 
 def _check(kernel: CompiledKernel) -> None:

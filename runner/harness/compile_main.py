@@ -22,7 +22,7 @@ class CompilerHarness(SubmissionHarness):
         super().__init__(conversation)
         from . import compiling, launches, tensors  # here: libraries write when they are imported
 
-        self._compiling = compiling
+        self._compiling, self._tensors = compiling, tensors
         self._launches = launches
         self._texts = tensors.open_arena("texts")
         self._recorder = launches.Recorder()
@@ -49,7 +49,8 @@ class CompilerHarness(SubmissionHarness):
                     {**told, **result, "launches": count, "capability": gpu["capability"]}
                 )
         remarks = self._recorder.remarks
-        return self._handed_over({"kernels": kernels, "left_out": left_out, "remarks": remarks})
+        answer = {"kernels": kernels, "left_out": left_out, "remarks": remarks}
+        return self._tensors.hand_over(answer, self._texts)
 
     def _distinct(self, launches: list[Any]) -> list[tuple[Message, Any, int]]:
         found: dict[str, tuple[Message, Any, int]] = {}
@@ -59,13 +60,6 @@ class CompilerHarness(SubmissionHarness):
             count = found[key][2] if key in found else 0
             found[key] = (told, launch, count + 1)
         return list(found.values())
-
-    def _handed_over(self, answer: Message) -> Message:
-        body = json.dumps(answer).encode()
-        if len(body) > len(self._texts):
-            return {"too_long": len(body)}
-        self._texts.numpy()[: len(body)] = memoryview(body)
-        return {"bytes": len(body)}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 from collections.abc import Sequence
@@ -135,3 +136,12 @@ def store(outputs: Sequence[torch.Tensor], wanted: Sequence[Spec], arena: torch.
     for output, want in zip(outputs, wanted, strict=True):
         place = arena[want["offset"] : want["offset"] + want["bytes"]]
         place.view(output.dtype).view(output.shape).copy_(output)
+
+
+def hand_over(answer: dict[str, Any], arena: torch.Tensor) -> dict[str, int]:
+    """Write an answer too long for a message to the shared memory as JSON; the message that says so."""
+    body = json.dumps(answer).encode()
+    if len(body) > len(arena):
+        return {"too_long": len(body)}
+    arena.numpy()[: len(body)] = memoryview(body)
+    return {"bytes": len(body)}

@@ -108,7 +108,7 @@ class Compiler(Looking):
         reply, _ = self.conversation.ask(command, COMPILE_SECONDS, "compiling")
         if "error" in reply:
             raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
-        answer = self._answer(reply)
+        answer = handed_over(self._texts, reply)
         kernels = [k for k in _list(answer.get("kernels")) if isinstance(k, dict)]
         remarks = [text(r, 500) for r in _list(answer.get("remarks"))[:20]]
         left_out = answer.get("left_out")
@@ -118,26 +118,32 @@ class Compiler(Looking):
             )
         return kernels[: MOST_KERNELS * len(gpus)], remarks
 
-    def _answer(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        if "too_long" in reply:
-            raise SessionFailed(
-                Verdict.INVALID_OUTPUT,
-                f"The kernels compile to more text than the {TEXTS_BYTES >> 20} MiB that are shown.",
-            )
-        size = reply.get("bytes")
-        if type(size) is not int or not 0 < size <= TEXTS_BYTES:
-            raise SessionFailed(Verdict.INVALID_OUTPUT, "The process did not say what it compiled.")
-        try:
-            answer = json.loads(bytes(self._texts[:size]))
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            raise SessionFailed(Verdict.INVALID_OUTPUT, "The process sent something unreadable.")
-        return answer
-
     def __exit__(self, *error: Any) -> None:
         self._texts.release()
         super().__exit__(*error)
+
+
+def handed_over(memory: memoryview, reply: Mapping[str, Any]) -> Answer:
+    """The object that the process wrote to shared memory, as `reply` says.
+
+    Raises:
+        SessionFailed: it was too long for it, or is no object.
+    """
+    if "too_long" in reply:
+        raise SessionFailed(
+            Verdict.INVALID_OUTPUT,
+            f"What was found is longer than the {len(memory) >> 20} MiB that are shown.",
+        )
+    size = reply.get("bytes")
+    if type(size) is not int or not 0 < size <= len(memory):
+        raise SessionFailed(Verdict.INVALID_OUTPUT, "The process did not say what it found.")
+    try:
+        answer = json.loads(bytes(memory[:size]))
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise SessionFailed(Verdict.INVALID_OUTPUT, "The process sent something unreadable.")
+    return answer
 
 
 def plain(gpu: Gpu) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from runner.inspection.compiler import Compiler, specs_of
 from runner.inspection.gpus import GPUS
 from runner.inspection.kernels import kernel
 from runner.inspection.model import modelled
-from runner.inspection.tracer import traced
+from runner.inspection.tracer import Traced, traced
 from sandbox.spec import Sandbox
-from wire.inspection import CompiledKernel, Finding, Inspection, ModelledTime, Trace
+from wire.inspection import CompiledKernel, Inspection, ModelledTime
 
 # The benchmark shapes on which a kernel is compiled: those of GPUs, which are what it is written for.
 SHAPES_OF = "gpu"
@@ -45,15 +45,14 @@ def inspect(
         raise UnknownTarget(f"{', '.join(sorted(unknown))}: there are {', '.join(GPUS)}")
     shape = benchmark or problem.benchmarks[SHAPES_OF][0]
     found, remarks = _compiled(problem, source, sandbox, targets, shape)
-    traces: tuple[Trace, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    looked = Traced()
     models: tuple[ModelledTime, ...] = ()
     if found and TRACED in targets:
         gpu = GPUS[TRACED]
-        traces, findings, more = traced(problem, source, sandbox, shape.dims, gpu)
-        remarks += more
-        if not more:  # what was traced is what happens
-            time = modelled(gpu, shape.model, problem.cost(shape.dims), traces, found)
+        looked = traced(problem, source, sandbox, shape.dims, gpu)
+        remarks += (*looked.remarks, *looked.unmapped)
+        if not looked.remarks:  # what was traced is what happens
+            time = modelled(gpu, shape.model, problem.cost(shape.dims), looked.traces, found)
             models = (time,) if time else ()
     return Inspection(
         problem=problem.slug,
@@ -61,10 +60,11 @@ def inspect(
         dims=dict(shape.dims),
         targets=tuple(targets),
         kernels=tuple(found),
-        traces=traces,
-        findings=findings,
+        traces=looked.traces,
+        findings=looked.findings,
         models=models,
         remarks=tuple(remarks),
+        maps=looked.maps,
     )
 
 

@@ -8,13 +8,16 @@ twice counts twice, whatever the caches absorb.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from problems.spec import Dims, Problem
 from runner.failures import SessionFailed, from_error, text
+from runner.inspection import mapping
 from runner.inspection.compiler import Looking, plain, specs_of
 from runner.inspection.gpus import Gpu
 from sandbox.spec import Sandbox
+from wire.access_maps import AccessMaps
 from wire.inspection import Finding, TensorTraffic, Trace
 from wire.verdict import Verdict
 
@@ -28,7 +31,9 @@ class Tracer(Looking):
     """A process that traces."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        super().__init__(sandbox, "trace_main", environment={"TRITON_INTERPRET": "1"})
+        super().__init__(
+            sandbox, "trace_main", arenas=mapping.ARENAS, environment={"TRITON_INTERPRET": "1"}
+        )
 
     def trace(
         self, problem: Problem, dims: Dims, gpu: Gpu
@@ -46,19 +51,41 @@ class Tracer(Looking):
         traces = tuple(_trace(told, dims) for told in launches if isinstance(told, dict))
         return traces, _wrapped(reply.get("wrapped"))
 
+    def map(self, problem: Problem) -> AccessMaps:
+        """Which parts of each tensor its programs touch, on a small case.
 
-def traced(
-    problem: Problem, source: str, sandbox: Sandbox, dims: Dims, gpu: Gpu
-) -> tuple[tuple[Trace, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """Traces, findings and remarks; what the submission does wrong ends in a remark."""
+        Raises:
+            SessionFailed: `backward` raised, or the process failed.
+        """
+        return mapping.mapped(problem, self.running, self.conversation)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What was found. `remarks` say why traces are missing or mean less; `unmapped` why maps are."""
+
+    traces: tuple[Trace, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+    maps: AccessMaps | None = None
+    unmapped: tuple[str, ...] = ()
+
+
+def traced(problem: Problem, source: str, sandbox: Sandbox, dims: Dims, gpu: Gpu) -> Traced:
+    """What the submission does wrong ends in a remark."""
     with Tracer(sandbox) as tracer:
         tracer.start()
         try:
             tracer.load(problem, source)
             traces, findings = tracer.trace(problem, dims, gpu)
         except SessionFailed as failure:
-            return (), (), (f"The kernels could not be traced. {failure.headline}",)
-    return traces, findings, _by_values(problem, traces)
+            return Traced(remarks=(f"The kernels could not be traced. {failure.headline}",))
+        found = Traced(traces, findings, _by_values(problem, traces))
+        try:
+            return replace(found, maps=tracer.map(problem))
+        except SessionFailed as failure:
+            why = f"What each program touches could not be mapped. {failure.headline}"
+            return replace(found, unmapped=(why,))
 
 
 def _by_values(problem: Problem, traces: Sequence[Trace]) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ def backward(grad_output, x):
 
 
 def trace(source, dims, problem="relu_squared"):
-    return traced(get_problem(problem), source, best_sandbox(), dims, H100)
+    found = traced(get_problem(problem), source, best_sandbox(), dims, H100)
+    return found.traces, found.findings, found.remarks
 
 
 @pytest.mark.parametrize("slug", ["relu_squared", "swiglu", "rms_norm", "softmax"])

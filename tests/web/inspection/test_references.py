@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from benchmarks.compiled import files_of, kept, sha256
+from benchmarks.compiled import COMPILED, MAPS, files_of, kept, sha256
 from problems.registry import all_problems
 from problems.spec import Problem
 from tests.web.inspection.samples import inspection
@@ -21,9 +21,10 @@ from web.inspection.references import reference
 WITH_KERNELS = [problem for problem in all_problems() if files_of(problem.slug)]
 
 
+@pytest.mark.parametrize("name", [COMPILED, MAPS])
 @pytest.mark.parametrize("problem", WITH_KERNELS, ids=lambda p: p.slug)
-def test_what_is_recorded_is_of_todays_files(problem: Problem) -> None:
-    recorded = {name: entry["sha256"] for name, entry in kept(problem.slug).items()}
+def test_what_is_recorded_is_of_todays_files(problem: Problem, name: str) -> None:
+    recorded = {file: entry["sha256"] for file, entry in kept(problem.slug, name).items()}
     today = {file.name: sha256(file) for file in files_of(problem.slug)}
     assert recorded == today, "run python -m benchmarks.compiled"
 

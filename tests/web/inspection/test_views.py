@@ -171,6 +171,8 @@ def test_nothing_a_kernel_is_called_or_says_is_taken_for_html(
         for stage in ("ttir", "ttgir", "llir", "ptx", "sass"):
             kernel[stage] = {"text": HTML, "lines": [1], "left_out": 1}
         kernel["error"] = ""
+    for launch in raw["maps"]["launches"]:
+        launch["maps"] = [m | {"op": "load", "runs": [0, 0, 1]} for m in launch["maps"]]
     raw |= {"problem": "rms_norm", "schema": 1}
     found = Inspection.from_json(raw)
     before = looked_into(alice, found, source=HTML)
