@@ -1,61 +1,84 @@
-"""Makes Triton's interpreter compute bfloat16 as the hardware does.
+"""Makes Triton's interpreter compute as the hardware does, in every dtype.
 
-The interpreter of Triton 3.7 keeps bfloat16 as raw 16-bit integers: `x * x`, `tl.sum` and `tl.dot`
-on it multiply and add bit patterns, and casts from float32 truncate. Here NumPy's dtype for it becomes
-ml_dtypes' bfloat16, whose arithmetic rounds to nearest even after every operation, as one bf16
-instruction does; `tl.dot` multiplies exactly and accumulates in float32, as tensor cores do. Float16
-sums, which NumPy accumulates in float32, are summed pairwise in float16 instead, as a reduction tree of
-float16 instructions is.
+The interpreter of Triton 3.7 keeps bfloat16 and 8-bit floats as raw integers: `x * x`, `tl.sum` and
+`tl.dot` on them multiply and add bit patterns, and casts truncate. Here they have dtypes of their own
+(`floats`), whose arithmetic rounds to nearest even after every operation, as one instruction does;
+matrix products round their operands and accumulate in float32 as tensor cores do (`products`); what is
+missing altogether is added (`updates`, `libdevice`) or answered with what to do instead
+(`unsupported`). Float16 sums, which NumPy accumulates in float32, are summed pairwise in float16
+instead, as a reduction tree of float16 instructions is.
 
 Runs inside the sandbox, once, before the submission is loaded.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import triton.language as tl
 from triton._C.libtriton import ir
+from triton.language.semantic import TritonSemantic
 from triton.runtime import autotuner, interpreter
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_HALVES = (BFLOAT16, np.dtype(np.float16))
+from . import floats, libdevice, products, unsupported, updates
+
+BFLOAT16 = floats.BFLOAT16
 Handle = interpreter.TensorHandle
 
 
 def install() -> None:
-    """Replace what is wrong in the interpreter. Numeric warnings are off: GPUs have none."""
+    """Replace what is wrong in the interpreter, once. Numeric warnings are off: GPUs have none."""
+    if Handle.__post_init__ is _check_size:
+        return
     np.seterr(all="ignore")
-    _patch_dtype_table()
-    builder = interpreter.InterpreterBuilder
+    interpreter._get_np_dtype = floats.numpy_dtype
+    Handle.__post_init__ = _check_size
+    _install_operations(interpreter.InterpreterBuilder)
+    interpreter.ReduceOps.sum = _sum
+    checked = interpreter.ReduceScanOpInterface.check_tensor
+    interpreter.ReduceScanOpInterface.check_tensor = _check_reduced(checked)
+    builder = interpreter.interpreter_builder
+    builder.options = dataclasses.replace(
+        builder.options, allowed_dot_input_precisions=products.PRECISIONS
+    )
+    # What the interpreter stands for has a tensor memory accelerator.
+    TritonSemantic._has_native_tma = lambda _: True
+    TritonSemantic.dot_scaled = products.formats_by_name(TritonSemantic.dot_scaled)
+    interpreter._patch_lang_core = _patch_lang_core(interpreter._patch_lang_core)
+    interpreter._patch_lang = _once_a_launch(interpreter._patch_lang)
+    autotuner.Autotuner.run = _first_config(autotuner.Autotuner.run)
+    libdevice.install()
+    unsupported.install()
+
+
+def _install_operations(builder: Any) -> None:
     builder.get_bf16 = _bf16_constant
     builder.create_masked_load = _masked_load
     builder.create_masked_store = _masked_store
     builder.cast_impl = _cast
-    builder.create_fp_to_fp = _convert(builder.create_fp_to_fp)
-    builder.create_dot = _dot(builder.create_dot)
+    builder.create_fp_to_fp = _convert
+    builder.binary_op = _binary_op
+    # Numbers win over NaN in these, and in clamps unless asked otherwise.
+    builder.create_maxnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmax)
+    builder.create_minnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmin)
+    builder.create_clampf = _clamp(builder.create_clampf)
+    builder.create_dot = products.dot
+    builder.create_dot_scaled = products.dot_scaled
     builder.create_fma = _fma
-    builder.create_atomic_rmw = _atomic_rmw(builder.create_atomic_rmw)
-    interpreter.ReduceOps.sum = _sum
-    autotuner.Autotuner.run = _first_config(autotuner.Autotuner.run)
+    builder.create_atomic_rmw = updates.atomic_rmw(builder.create_atomic_rmw)
+    builder.create_descriptor_reduce = updates.descriptor_reduce
 
 
-def _patch_dtype_table() -> None:
-    original = interpreter._get_np_dtype
-
-    def numpy_dtype(dtype: Any) -> Any:
-        element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
-        return BFLOAT16 if element == tl.bfloat16 else original(dtype)
-
-    interpreter._get_np_dtype = numpy_dtype
-
-
-def _storage(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same bits in a dtype that the interpreter's C++ side knows."""
-    return np.ascontiguousarray(array).view(np.uint16) if array.dtype == BFLOAT16 else array
+def _check_size(self: Any) -> None:
+    """What a handle checks of itself when it is made: values no wider than its dtype."""
+    dtype = self.dtype
+    if self.data.itemsize == 1 or isinstance(dtype, tl.pointer_type):
+        return
+    if self.data.itemsize * 8 > dtype.primitive_bitwidth:
+        raise ValueError(f"{self.data.dtype} is wider than {dtype}")
 
 
 def _bf16_constant(self: Any, value: float) -> Any:
@@ -72,9 +95,9 @@ def _masked_load(
     is_volatile: Any,
 ) -> Any:
     element = ptrs.get_element_ty()
-    dtype = interpreter._get_np_dtype(element)
-    raw = np.dtype(np.uint16) if dtype == BFLOAT16 else dtype
-    fill = np.zeros_like(ptrs.data, dtype=raw) if other is None else _storage(other.data)
+    dtype = floats.numpy_dtype(element)
+    raw = floats.raw_dtype(dtype)
+    fill = np.zeros_like(ptrs.data, dtype=raw) if other is None else floats.raw(other.data)
     loaded = interpreter._interpreter.load(ptrs.data, mask.data, fill, raw)
     return Handle(loaded.view(dtype) if raw is not dtype else loaded, element)
 
@@ -82,57 +105,59 @@ def _masked_load(
 def _masked_store(
     self: Any, ptrs: Any, value: Any, mask: Any, cache_modifier: Any, eviction_policy: Any
 ) -> Any:
-    return interpreter._interpreter.store(ptrs.data, _storage(value.data), mask.data)
+    return interpreter._interpreter.store(ptrs.data, floats.raw(value.data), mask.data)
 
 
 def _cast(self: Any, src: Any, dst_type: Any) -> Any:
-    return Handle(src.data.astype(interpreter._get_np_dtype(dst_type)), dst_type.scalar)
+    return Handle(floats.nearest(src.data, floats.numpy_dtype(dst_type)), dst_type.scalar)
 
 
-def _convert(original: Any) -> Any:
-    """Conversions with a rounding mode: those that involve bfloat16; the rest stay the original's."""
-
-    def create_fp_to_fp(self: Any, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
-        source, target = src.dtype.scalar, dst_type.scalar
-        if tl.bfloat16 not in (source, target):
-            return original(self, src, dst_type, rounding_mode)
-        if source == tl.bfloat16:
-            if target.primitive_bitwidth >= 16:
-                return _cast(self, src, dst_type)
-            return original(self, _cast(self, src, tl.float32), dst_type, rounding_mode)
-        if source.primitive_bitwidth < 16:
-            return _cast(self, original(self, src, tl.float32, rounding_mode), dst_type)
-        if rounding_mode == ir.ROUNDING_MODE.RTZ:
-            bits = src.data.astype(np.float32).view(np.uint32)
-            return Handle((bits >> 16).astype(np.uint16).view(BFLOAT16), target)
-        return _cast(self, src, dst_type)
-
-    return create_fp_to_fp
+def _convert(self: Any, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
+    """Conversions of 8-bit floats, and those with a rounding mode."""
+    target = dst_type.scalar
+    return Handle(floats.converted(src.data, src.dtype.scalar, target, rounding_mode), target)
 
 
-def _dot(original: Any) -> Any:
-    def create_dot(
-        self: Any, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any
-    ) -> Any:
-        if BFLOAT16 not in (a.data.dtype, b.data.dtype):
-            return original(self, a, b, d, input_precision, max_num_imprecise_acc)
-        product = np.matmul(a.data.astype(np.float32), b.data.astype(np.float32))
-        return Handle(product.astype(d.data.dtype) + d.data, d.dtype.scalar)
+def _binary_op(self: Any, lhs: Any, rhs: Any, op: Any) -> Any:
+    output = op(lhs.data, rhs.data)
+    dtype = lhs.dtype.scalar
+    if output.itemsize == 1:  # 8-bit floats, small integers, and what a comparison answers
+        if lhs.data.dtype in floats.FLOAT8:
+            raise TypeError(floats.NO_ARITHMETIC)
+    elif output.itemsize * 8 > dtype.primitive_bitwidth and not isinstance(dtype, tl.pointer_type):
+        output = output.astype(floats.numpy_dtype(dtype))
+    return Handle(output, dtype)
 
-    return create_dot
+
+def _clamp(original: Any) -> Any:
+    def create_clampf(self: Any, arg: Any, lo: Any, hi: Any, propagate_nans: Any) -> Any:
+        if propagate_nans == ir.PROPAGATE_NAN.ALL:
+            return original(self, arg, lo, hi, propagate_nans)
+        return Handle(np.fmin(np.fmax(arg.data, lo.data), hi.data), arg.dtype.scalar)
+
+    return create_clampf
 
 
 def _fma(self: Any, x: Any, y: Any, z: Any) -> Any:
-    if z.data.dtype not in _HALVES:
+    """A fused multiply-add rounds once: in float64 the product of narrower values is exact."""
+    if z.data.dtype == np.float64:
         return Handle(x.data * y.data + z.data, z.dtype.scalar)
-    # A fused multiply-add rounds once. Two halves' product is exact in float32, the sum in float64.
     exact = x.data.astype(np.float64) * y.data.astype(np.float64) + z.data.astype(np.float64)
     return Handle(exact.astype(z.data.dtype), z.dtype.scalar)
 
 
+def _check_reduced(original: Any) -> Any:
+    def check_tensor(self: Any, given: Any) -> None:
+        original(self, given)
+        if any(tensor.handle.data.dtype in floats.FLOAT8 for tensor in given):
+            raise TypeError(floats.NO_ARITHMETIC)
+
+    return check_tensor
+
+
 def _sum(self: Any, tensor: Any) -> Any:
     data = tensor.handle.data
-    if data.dtype not in _HALVES:
+    if data.dtype not in floats.HALVES:
         total = np.sum(data, axis=self.axis, keepdims=self.keep_dims)
         return self.to_tensor(total, tensor.dtype)
     axis = self.axis
@@ -159,45 +184,96 @@ def _pairwise(data: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     return first
 
 
-def _atomic_rmw(original: Any) -> Any:
-    """bfloat16 atomic additions, which the C++ side lacks: one element after the other."""
+class StaticAssertionFailed(AssertionError):
+    """tl.static_assert: on a GPU this configuration would not compile."""
 
-    def create_atomic_rmw(
-        self: Any, rmw_op: Any, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any
-    ) -> Any:
-        if val.data.dtype != BFLOAT16:
-            return original(self, rmw_op, ptr, val, mask, sem, scope)
-        shape = ptr.data.shape
-        pointers = np.array(np.broadcast_to(ptr.data, shape)).reshape(-1)
-        values = np.array(np.broadcast_to(val.data, shape)).reshape(-1)
-        active = np.array(np.broadcast_to(mask.data, shape)).reshape(-1)
-        before = np.zeros(pointers.shape, dtype=BFLOAT16)
-        one = np.ones(1, dtype=bool)
-        raw = np.dtype(np.uint16)
-        for i in np.flatnonzero(active):
-            at = pointers[i : i + 1]
-            old = interpreter._interpreter.load(at, one, np.zeros(1, raw), raw).view(BFLOAT16)
-            interpreter._interpreter.store(at, _storage(old + values[i : i + 1]), one)
-            before[i] = old[0]
-        return Handle(before.reshape(shape), val.dtype.scalar)
 
-    return create_atomic_rmw
+def _static_assert(condition: Any, msg: str = "") -> None:
+    if not condition:
+        raise StaticAssertionFailed(str(msg))
+
+
+def _patch_lang_core(original: Any) -> Any:
+    """What the interpreter puts in place of the language for each launch, and more of it."""
+
+    def patch(lang: Any, scope: Any) -> None:
+        original(lang, scope)
+        scope.set_attr(lang, "static_assert", _static_assert)
+        scope.set_attr(lang.dtype, "to_ir", unsupported.named(lang.dtype.to_ir))
+
+    return patch
+
+
+class _Scope:
+    """What undoes the patches of one launch, if there are any."""
+
+    def __init__(self, patched: set[Any], scope: Any = None) -> None:
+        self._scope = scope
+        self._patched = patched
+
+    def restore(self) -> None:
+        self._patched.clear()
+        if self._scope is not None:
+            self._scope.restore()
+
+
+def _once_a_launch(original: Any) -> Any:
+    """The interpreter patches the language anew for every call of a device function, `tl.sum` too,
+    which takes ten times as long as the sum: once for each module that it finds is enough."""
+    patched: set[Any] = set()
+    found: dict[Any, frozenset[Any]] = {}
+
+    def patch_lang(fn: Any) -> _Scope:
+        if fn not in found:
+            found[fn] = frozenset(v for v in fn.__globals__.values() if v is tl or v is tl.core)
+        if patched and found[fn] <= patched:
+            return _Scope(patched)
+        scope = original(fn)
+        patched.update(found[fn])
+        return _Scope(patched, scope)
+
+    return patch_lang
 
 
 def _first_config(original: Any) -> Any:
-    """Autotuning measures time, which means nothing here: take the first configuration, and say so."""
+    """Autotuning measures time, which means nothing here: take the first configuration that is not
+    pruned and whose static assertions hold, and say so."""
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(self.configs) > 1:
-            self.nargs = dict(zip(self.arg_names, args, strict=False))
-            first = self.prune_configs(kwargs)[0]
-            name = getattr(self.base_fn, "__name__", "kernel")
-            print(
-                f"{name}: autotune has {len(self.configs)} configurations; "
-                f"the interpreter runs only {first}",
-                file=sys.stderr,
-            )
-            self.configs = [first]
-        return original(self, *args, **kwargs)
+        every = self.configs
+        if len(every) == 1:
+            return original(self, *args, **kwargs)
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        fitting = self.prune_configs(kwargs)
+        for number, config in enumerate(fitting, start=1):
+            self.configs = [config]
+            try:
+                result = original(self, *args, **kwargs)
+            except interpreter.InterpreterError as error:
+                if number == len(fitting) or not _does_not_compile(error):
+                    raise
+                continue
+            finally:
+                self.configs = every
+            _say_which(self, config)
+            return result
+        raise ValueError("autotune: pruning left no configuration")
 
     return run
+
+
+def _does_not_compile(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, StaticAssertionFailed):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _say_which(tuned: Any, config: Any) -> None:
+    name = getattr(tuned.base_fn, "__name__", "kernel")
+    count = len(tuned.configs)
+    said = f"{name}: autotune has {count} configurations; the interpreter runs only {config}"
+    if getattr(tuned, "said", None) != said:
+        tuned.said = said
+        print(said, file=sys.stderr)
