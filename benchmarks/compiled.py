@@ -88,7 +88,7 @@ def _put(file: Path, name: str, entry: dict[str, Any], indent: int | None) -> No
     there = {path.name for path in files_of(slug)}
     records = {of: old for of, old in kept(slug, name).items() if of in there}
     records[file.name] = {"sha256": sha256(file), "triton": version("triton"), **entry}
-    text = json.dumps(records, indent=indent, sort_keys=True, allow_nan=False)
+    text = json.dumps(dict(sorted(records.items())), indent=indent, allow_nan=False)
     (KERNELS / slug / name).write_text(text + "\n", encoding="utf-8")
 
 

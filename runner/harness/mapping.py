@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import watched
 from .shadow import Array
 
 Grid = tuple[int, int, int]
@@ -201,8 +202,8 @@ class Mapper:
         one = self._map(name or "", op, tiles)
         if one is not None and allowed.any():
             one.touch(addresses[allowed])
-            if len(one.lines) < self._limits.lines:
-                one.lines.update(self._line())
+            if len(one.lines) < self._limits.lines - 1:
+                one.lines |= self._lines()
         return allowed
 
     def _map(self, name: str, op: str, tiles: Tiles) -> _Map | None:
@@ -225,8 +226,12 @@ class Mapper:
             return
         launch.mapped += 1
 
-    def _line(self) -> set[int]:
+    def _lines(self) -> set[int]:
+        """Where the access is written: in the kernel, and in what the kernel called for it."""
+        found: list[int] = []
         frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename != self._path:
+        while frame is not None and frame.f_code is not watched._run.__code__:
+            if frame.f_code.co_filename == self._path:
+                found.append(frame.f_lineno)
             frame = frame.f_back
-        return {frame.f_lineno} if frame is not None else set()
+        return {found[0], found[-1]} if found else set()

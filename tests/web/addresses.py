@@ -141,6 +141,23 @@ TABLE: tuple[Row, ...] = (
             "/submissions/{user}/inside/compare/?with={visitor}": MISSING,
         },
     ),
+    page(
+        "submissions/<uuid:pk>/inside/map/",
+        {
+            "/submissions/{user}/inside/map/": OF_THE_USER,
+            "/submissions/{visitor}/inside/map/?program=0&view=only": OF_THE_VISITOR,
+            "/submissions/{user}/inside/map/?launch=7": MISSING,
+            f"/submissions/{UNKNOWN}/inside/map/": MISSING,
+        },
+    ),
+    page(
+        "problems/<slug:slug>/solutions/<slug:file>/map/",
+        {
+            f"{PROBLEM}solutions/triton/map/": PUBLIC,
+            f"{PROBLEM}solutions/triton/map/?launch=99": MISSING,
+            f"{PROBLEM}solutions/pytorch/map/": MISSING,
+        },
+    ),
     page("status/", {"/status/": PUBLIC}),
     page("problems/<slug:slug>/absent/", {f"{PROBLEM}absent/": PUBLIC}),
     page("healthz", {"/healthz": PUBLIC}),

@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from tests.web.addresses import EVERYBODY, TABLE, Row, Statuses, routes
 from tests.web.conftest import PASSWORD, logged_in
-from tests.web.inspection.samples import attempt_of, compiled, inspection, message
+from tests.web.inspection.samples import attempt_of, compiled, inspection, maps, message
 from tests.web.samples import active_attempt, event, verdict_event, wrong_gradient_for
 from web.accounts.models import User
 from web.boards.models import Standing
@@ -69,7 +69,8 @@ def judge(submission: Submission, secret: str) -> None:
     record_event(event(active_attempt(submission), "started", 0))
     record_event(verdict_event(submission, wrong_gradient_for(submission, secret)))
     submission.refresh_from_db()
-    record_inspection(message(attempt_of(submission), inspection(compiled(name=secret))))
+    found = inspection(compiled(name=secret), maps=maps(kernel=secret))
+    record_inspection(message(attempt_of(submission), found))
     EarlierVerdict.objects.create(
         submission=submission,
         verdict="accepted",

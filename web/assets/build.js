@@ -1,7 +1,7 @@
 // Builds web/static/dist from the locked packages: `npm ci && npm run build`.
 //
-// Out: one script for every page, one for the editor, one for the inside of a kernel, one small enough to
-// block in <head>; the fonts; VERSIONS.md and LICENSES.txt, which say what was bundled. Names are stable;
+// Out: one script for every page, one each for the editor, the inside of a kernel and access maps, one
+// small enough to block in <head>; the fonts; VERSIONS.md and LICENSES.txt, which say what was bundled. Names are stable;
 // the web server's manifest adds hashes.
 
 import { build } from "esbuild";
@@ -30,7 +30,7 @@ const FONTS = {
 async function bundle() {
   const result = await build({
     absWorkingDir: here,
-    entryPoints: ["src/theme.js", "src/app.js", "src/editor.js", "src/inside.js"],
+    entryPoints: ["src/theme.js", "src/app.js", "src/editor.js", "src/inside.js", "src/maps.js"],
     outdir: dist,
     bundle: true,
     minify: true,

@@ -10,6 +10,7 @@ from web.accounts.models import User
 from web.inspection.storing import record_inspection
 from web.submissions.events import record_event
 from web.submissions.models import Attempt, Submission
+from wire.access_maps import AccessMaps, LaunchMap, TileMap
 from wire.inspection import Advice, CompiledKernel, Inspection, MemoryAccess, Stage
 from wire.messages import InspectionMessage
 from wire.packing import pack, to_text
@@ -58,6 +59,14 @@ def inspection(*kernels: CompiledKernel, **changes: Any) -> Inspection:
         kernels=kernels or (compiled(target="sm_80"), compiled()),
     )
     return replace(made, **changes)
+
+
+def maps(**changes: Any) -> AccessMaps:
+    """One launch of six programs, of which 130 × 4 elements are touched: 44 × 4 tiles of 3 × 1."""
+    loaded = TileMap("x_ptr", "load", (13, 10, 4), (5,), (0, 0, 4, 1, 0, 4, 1, 8, 2, 5, 175, 1))
+    stored = TileMap("out_ptr", "store", (4,), (6,), (2, 0, 4))
+    launch = LaunchMap("rows", (3, 2, 1), 6, (loaded, stored))
+    return AccessMaps("many_rows", {"M": 130, "N": 4}, (replace(launch, **changes),))
 
 
 def judged(user: User | None = None, source: str = SOURCE, **changes: Any) -> Submission:

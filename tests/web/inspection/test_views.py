@@ -177,7 +177,8 @@ def test_nothing_a_kernel_is_called_or_says_is_taken_for_html(
     found = Inspection.from_json(raw)
     before = looked_into(alice, found, source=HTML)
     after = looked_into(alice, found, source=HTML + "\n")
-    for rest in ("", "inside/", "inside/figures/", f"inside/compare/?with={before.pk}"):
+    pages = ("", "inside/", "inside/figures/", "inside/map/", f"inside/compare/?with={before.pk}")
+    for rest in pages:
         page = page_of(as_alice, after, rest)
         assert escape("<script>alert(1)") in page or "compare" in rest
         for taken in ("<script>alert", "<img src=x", "<b id=", "onclick='y'>"):

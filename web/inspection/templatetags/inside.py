@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from django import template
 from django.conf import settings
 
 from web.catalogue.pages import Solution
+from web.inspection.access import Pick, Picture
 from web.inspection.choice import Choice
 from web.inspection.figures import LOADS, STORES, widths
 from web.inspection.queries import inside_of
-from web.inspection.references import Reference, reference
+from web.inspection.references import Reference, reference, reference_maps
 from web.inspection.traffic import Launch, launch
 from web.submissions.models import Submission
+from wire.access_maps import LaunchMap, TileMap
 from wire.inspection import STAGES, MemoryAccess, Trace
 
 register = template.Library()
@@ -101,6 +104,50 @@ def sizes(grid: Iterable[int]) -> str:
     while len(kept) > 1 and kept[-1] == 1:
         kept.pop()
     return " × ".join(map(str, kept))
+
+
+_OPS = {"load": "loaded", "store": "stored", "atomic": "changed by atomics"}
+
+
+@register.filter
+def op_words(op: str) -> str:
+    return _OPS[op]
+
+
+@register.filter
+def by_op(launch: LaunchMap) -> list[tuple[str, list[TileMap]]]:
+    """The maps of a launch, those of one kind of access together."""
+    found = ((op, [one for one in launch.maps if one.op == op]) for op in _OPS)
+    return [(op, maps) for op, maps in found if maps]
+
+
+@register.simple_tag
+def pick_with(pick: Pick, **changes: str) -> str:
+    """Parameters of an address that picks the same of an access map but for the changes."""
+    return pick.changed(**changes)
+
+
+@register.filter
+def program_id(pick: Pick) -> str:
+    """The program's `tl.program_id` in all dimensions: "(3, 0, 0)"."""
+    return f"({', '.join(map(str, pick.launch.program(pick.program)))})"
+
+
+@register.filter
+def untouched(drawn: Picture) -> int:
+    return drawn.tiles - drawn.touched
+
+
+@register.filter
+def unlocalized(value: float) -> str:
+    """A number as SVG reads it."""
+    return f"{value:g}"
+
+
+@register.simple_tag
+def maps_of(solution: Solution) -> str:
+    """The name of a reference solution's access maps in their address; "" where there are none."""
+    return Path(solution.path).stem if reference_maps(solution) else ""
 
 
 @register.filter
