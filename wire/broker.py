@@ -42,6 +42,7 @@ def celery_settings() -> dict[str, Any]:
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,
         "worker_prefetch_multiplier": 1,
+        "worker_consumer": "wire.consumer:Consumer",
         "task_soft_time_limit": SOFT_TIME_LIMIT,
         "task_time_limit": HARD_TIME_LIMIT,
         "task_track_started": False,

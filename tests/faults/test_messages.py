@@ -103,6 +103,37 @@ BODIES: list[Any] = [
     [[7], {}, {}],
     [[{"attempt": "x", "kind": "beat", "seq": 1, "data": {}}], {}, {}],
 ]
+# Where Celery looks for arguments, and what it expects in headers.
+NO_ARGUMENTS: list[Any] = [
+    7,
+    "text",
+    None,
+    [],
+    [1, 2],
+    [[], {}],
+    [7, {}, {}],
+    [[], 7, {}],
+    [[], {}, 7],
+    [[], {}, {"chain": [7]}],
+    {},
+]
+HEADERS: list[dict[str, Any]] = [
+    {"task": ["runner.judge"]},
+    {"task": {"a": 1}},
+    {"task": None},
+    {"id": None},
+    {"id": ["1"]},
+    {"timelimit": 7},
+    {"timelimit": ["x", "y"]},
+    {"retries": "x"},
+    {"eta": 7},
+    {"expires": {}},
+    {"stamped_headers": 7},
+    {"chord": 7},
+    {"root_id": 7},
+    {"group": {}},
+    {"origin": []},
+]
 
 
 def test_messages_that_make_no_sense_stop_nobody(
@@ -111,10 +142,23 @@ def test_messages_that_make_no_sense_stop_nobody(
     site.start("first")
     with Connection(redis_server.url) as connection:
         producer = connection.Producer()
-        for queue in ("results", "judge.cpu"):
-            for task in ("runner.judge", "web.record_event", "web.sweep", "nobody.knows"):
+
+        def publish(queue: str, body: Any, headers: dict[str, Any]) -> None:
+            producer.publish(body, routing_key=queue, serializer="json", headers=headers)
+
+        for queue, task in (("results", "web.record_event"), ("judge.cpu", "runner.judge")):
+            for name in ("runner.judge", "web.record_event", "web.sweep", "nobody.knows"):
                 for body in BODIES:
-                    headers = {"task": task, "id": "1", "lang": "py"}
-                    producer.publish(body, routing_key=queue, serializer="json", headers=headers)
+                    publish(queue, body, {"task": name, "id": "1", "lang": "py"})
+            for body in NO_ARGUMENTS:
+                publish(queue, body, {"task": task, "id": "1", "lang": "py"})
+                publish(queue, body, {})
+            for headers in HEADERS:
+                publish(queue, BODIES[0], {"task": task, "id": "1", "lang": "py"} | headers)
     ledger.post()
     ledger.check()
+    broker = redis_server.client()
+    wait_for(lambda: not any(map(broker.llen, ("results", "judge.cpu"))), "every one to be refused")
+    for name in ("results", "first"):
+        assert site.tree(name)[0].is_running()
+        assert "refused a message" in site.log(name)
