@@ -32,8 +32,7 @@ def honest(problem: Problem) -> Mapping[str, Backward]:
     solution = import_module(f"kernels.{problem.slug}.pytorch").backward
 
     def reference_solution(**arguments: T) -> Gradients:
-        returned = solution(**arguments)  # a single gradient needs no tuple
-        return (returned,) if isinstance(returned, torch.Tensor) else tuple(returned)
+        return problem.call(solution, arguments)
 
     def in_float32(**arguments: T) -> Gradients:
         found = zip(_in_float32(problem, arguments), problem.gradients, strict=True)
@@ -42,8 +41,13 @@ def honest(problem: Problem) -> Mapping[str, Backward]:
     return {
         "the reference solution": reference_solution,
         "closed form in float32": in_float32,
-        **_VARIANTS.get(problem.slug, {}),
-        **_own_variants(problem),
+        **{
+            name: problem.accumulating(backward)
+            for name, backward in (
+                *_VARIANTS.get(problem.slug, {}).items(),
+                *_own_variants(problem).items(),
+            )
+        },
     }
 
 

@@ -15,7 +15,7 @@ from importlib import import_module
 
 import torch
 
-from problems.spec import Gradients, Problem
+from problems.spec import Gradients, GradientSpec, Problem
 
 BLOCK = 64  # rows, or columns, that one program of a wrong kernel works on
 # Offsets of wrong kernels wrap here. It stands for 2**31 elements, which no case can reach.
@@ -30,6 +30,7 @@ class Diagnosis(StrEnum):
     """The kind of mistake that a wrong gradient shows, where it shows one."""
 
     ALL_ZERO = "all_zero"
+    BUFFER = "buffer"  # wrong only where it should be added to a buffer
     CONSTANT_FACTOR = "constant_factor"  # right but for one factor, such as a dropped 1/N
     IGNORED_ROWS = "ignored_rows"  # right except in rows that ignore_index excludes
     LAST_BLOCK = "last_block"  # right except in the last rows or columns
@@ -102,7 +103,8 @@ class Spoiler:
             gradients[place] = wrong(**arguments).to(dtype)
             return tuple(gradients)
 
-        return Mutant(name, what, backward, (gradient,), diagnosis, term)
+        whole = self.problem.accumulating(backward)
+        return Mutant(name, what, whole, (gradient,), diagnosis, term)
 
     def argument(
         self,
@@ -135,7 +137,48 @@ class Spoiler:
             found = zip(self.names, self.problem.baseline(**arguments), strict=True)
             return tuple(change(g) if name in chosen else g for name, g in found)
 
-        return Mutant(name, what, backward, chosen, diagnosis)
+        return Mutant(name, what, self.problem.accumulating(backward), chosen, diagnosis)
+
+    def buffers(self) -> tuple[Mutant, ...]:
+        """What can go wrong with gradients that are to be added to a buffer."""
+        return tuple(
+            mutant
+            for spec in self.problem.gradients
+            if spec.accumulates
+            for mutant in (
+                self._buffer(spec, "overwritten", "overwrites its buffer", lambda b, g: g),
+                self._buffer(spec, "ignored", "returns its buffer as it came", lambda b, g: b),
+                self._buffer(spec, "twice", "is added to its buffer twice", lambda b, g: b + g + g),
+                self._buffer(
+                    spec, "doubled", "adds its buffer once too often", lambda b, g: b + b + g
+                ),
+            )
+        )
+
+    def _buffer(
+        self,
+        spec: GradientSpec,
+        name: str,
+        what: str,
+        wrong: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    ) -> Mutant:
+        """`wrong(buffer, gradient)` is returned for `spec` in cases that accumulate."""
+        place = self.names.index(spec.name)
+
+        def backward(**arguments: torch.Tensor) -> Gradients:
+            buffer = arguments.pop(spec.buffer, None)
+            gradients = list(self.problem.baseline(**arguments))
+            if buffer is not None:
+                gradients[place] = wrong(buffer, gradients[place])
+            return tuple(gradients)
+
+        return Mutant(
+            f"{spec.buffer}_{name}",
+            f"{spec.name} {what}.",
+            backward,
+            (spec.name,),
+            Diagnosis.BUFFER,
+        )
 
     def common(self, matrices: Sequence[str] | None = None) -> tuple[Mutant, ...]:
         """What can go wrong with the gradients of any problem.

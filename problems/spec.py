@@ -17,6 +17,7 @@ from typing import Literal
 
 import torch
 
+from problems.accumulation import accumulating
 from problems.layouts import Layout, apply_layout
 
 Tensors = dict[str, torch.Tensor]
@@ -30,6 +31,7 @@ class Role(StrEnum):
     GRAD_OUTPUT = "grad_output"
     INPUT = "input"
     SAVED = "saved"
+    BUFFER = "buffer"
 
 
 class Language(StrEnum):
@@ -67,6 +69,10 @@ class GradientSpec:
 
     A parameter whose value `backward` does not need (a bias) is not an argument, so `wrt` names an
     input of `forward` all the same.
+
+    `accumulates` declares another argument, `buffer`, after all others. It is None in ordinary cases.
+    In a case that accumulates it is a contiguous tensor of this dtype and shape that holds an earlier
+    gradient: `backward` adds to it in place and returns that very tensor.
     """
 
     name: str
@@ -74,6 +80,12 @@ class GradientSpec:
     dtype: torch.dtype
     shape: tuple[str, ...]
     meaning: str
+    accumulates: bool = False
+
+    @property
+    def buffer(self) -> str:
+        """The name of the argument to add to, if the gradient accumulates."""
+        return f"{self.name}_buffer"
 
 
 @dataclass(frozen=True)
@@ -82,8 +94,8 @@ class Case:
 
     `values` picks one of the value distributions the problem's `sample` knows ("normal" always
     exists). `layouts` gives some arguments another memory layout; the values stay the same, except
-    under `Layout.EXPANDED`, where every row is the first one. `why` is one sentence, shown with the
-    verdict.
+    under `Layout.EXPANDED`, where every row is the first one. `accumulate` hands over the buffers of
+    those gradients that can be added to one. `why` is one sentence, shown with the verdict.
     """
 
     name: str
@@ -92,6 +104,7 @@ class Case:
     values: str = "normal"
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     public: bool = True
+    accumulate: bool = False
 
     @property
     def shape_label(self) -> str:
@@ -173,6 +186,9 @@ class Problem:
       not saved, plus those inputs of `forward` that `backward` does not need.
     - `cost(dims)` is the roofline's numerator.
 
+    None of them knows the buffers of gradients that accumulate: `closed_form` and `baseline` of a
+    Problem take them all the same, and add what they give to a buffer that is handed over.
+
     `invariants` are checked beside the errors; `mistakes` help to say what a wrong gradient lacks.
     `chained_products` says that a matrix is made by one matrix product and enters the next: tensor cores
     take it in bfloat16, so kernels round it on the way. The baseline has to do the same, and the
@@ -201,6 +217,10 @@ class Problem:
     mistakes: tuple[Mistake, ...] = ()
     chained_products: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("closed_form", "baseline"):
+            object.__setattr__(self, name, self.accumulating(getattr(self, name)))
+
     @property
     def url_slug(self) -> str:
         return self.slug.replace("_", "-")
@@ -208,8 +228,33 @@ class Problem:
     @property
     def signature(self) -> str:
         """``backward(grad_output, x, weight, rstd) -> dx, dweight``."""
-        names = ", ".join(a.name for a in self.arguments)
+        names = ", ".join(self.argument_names)
         return f"backward({names}) -> {', '.join(g.name for g in self.gradients)}"
+
+    @cached_property
+    def buffers(self) -> tuple[TensorSpec, ...]:
+        """The arguments, after `arguments`, that are None but in cases that accumulate."""
+        return tuple(
+            TensorSpec(g.buffer, g.dtype, Role.BUFFER, g.shape, f"None, or where to add {g.name}")
+            for g in self.gradients
+            if g.accumulates
+        )
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Everything that `backward` takes, in order."""
+        return tuple(a.name for a in (*self.arguments, *self.buffers))
+
+    def accumulating(self, formula: Callable[..., Gradients]) -> Callable[..., Gradients]:
+        """`formula`, which takes `arguments`, as one that also takes and adds to buffers."""
+        return accumulating(formula, self.gradients, self.argument_names)
+
+    def call(self, backward: Callable[..., Gradients | torch.Tensor], given: Tensors) -> Gradients:
+        """What `backward` returns when called as a judge calls it: by position, None for a buffer that
+        is not given. Buffers are copied, so that `given` stays as it is."""
+        buffers = {b.name: given[b.name].clone() for b in self.buffers if b.name in given}
+        returned = backward(*((given | buffers).get(name) for name in self.argument_names))
+        return (returned,) if isinstance(returned, torch.Tensor) else tuple(returned)
 
     @cached_property
     def text(self) -> Mapping[str, str]:
@@ -224,9 +269,18 @@ class Problem:
         """The tensors of one call, by name in the order of the signature, in their declared dtypes.
 
         Saved tensors come from the double-precision forward on the rounded inputs, then are rounded
-        themselves, as a training framework would hold them.
+        themselves, as a training framework would hold them. Buffers are there only in a case that
+        accumulates.
         """
-        return self._sample(case, seed)[1]
+        return self._sample(case, seed)[1] | self._earlier_gradients(case, seed)
+
+    def _earlier_gradients(self, case: Case | Benchmark, seed: int) -> Tensors:
+        """What the buffers hold: the gradients of another micro-batch."""
+        if not isinstance(case, Case) or not case.accumulate:
+            return {}
+        earlier = self.reference(self._sample(case, seed + 1)[1])
+        pairs = zip(self.gradients, earlier, strict=True)
+        return {g.buffer: t.to(g.dtype) for g, t in pairs if g.accumulates}
 
     def make_forward_inputs(self, case: Case | Benchmark, seed: int) -> Tensors:
         """The float64 inputs of `forward` that belong to `make_arguments(case, seed)`."""
@@ -267,7 +321,8 @@ class Problem:
         )
 
     def reference(self, arguments: Tensors) -> Gradients:
-        """The closed form in float64 on exactly the tensors handed over."""
+        """What should be returned: the closed form in float64 on exactly the tensors handed over, added
+        to the buffers among them."""
         return self.closed_form(**{name: widen(t) for name, t in arguments.items()})
 
 

@@ -33,8 +33,9 @@ class Upstreams:
 
 
 def suitable(cases: Sequence[Case]) -> Case:
-    """The case to try it on: the largest of ordinary values and layouts."""
-    ordinary = [c for c in cases if c.values == "normal" and not c.layouts]
+    """The case to try it on: the largest of ordinary values and layouts, where nothing is added to a
+    buffer, which is not linear."""
+    ordinary = [c for c in cases if c.values == "normal" and not c.layouts and not c.accumulate]
     return max(ordinary or cases, key=lambda c: torch.Size(c.dims.values()).numel())
 
 

@@ -27,7 +27,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Look:
-    """One wrong gradient of one failure, and ways of asking what it resembles."""
+    """One wrong gradient of one failure, and ways of asking what it resembles.
+
+    Where it was to be added to a buffer, the gradient is what the buffer holds more than before.
+    """
 
     problem: Problem
     spec: GradientSpec
@@ -36,11 +39,25 @@ class Look:
 
     @property
     def got(self) -> torch.Tensor:
-        return widen(self.failure.returned[self.index])
+        return self._without_buffer(widen(self.failure.returned[self.index]))
 
     @property
     def right(self) -> torch.Tensor:
-        return self.failure.references[self.index]
+        return self._without_buffer(self.failure.references[self.index])
+
+    @property
+    def arguments(self) -> Tensors:
+        """What the gradient is computed from: all but the buffers."""
+        return {a.name: self.failure.arguments[a.name] for a in self.problem.arguments}
+
+    @property
+    def buffer(self) -> torch.Tensor | None:
+        """What the buffer held, in float64; None where there is none."""
+        held = self.failure.arguments.get(self.spec.buffer)
+        return None if held is None else widen(held)
+
+    def _without_buffer(self, total: torch.Tensor) -> torch.Tensor:
+        return total if self.buffer is None else total - self.buffer
 
     @property
     def name(self) -> str:
@@ -83,9 +100,8 @@ class Look:
 
     def closed_form(self, **changed: torch.Tensor) -> torch.Tensor:
         """The float64 gradient with some arguments replaced."""
-        arguments = self.failure.arguments | changed
-        return self.problem.reference(arguments)[self.index]
+        return self.problem.reference(self.arguments | changed)[self.index]
 
     def upstream(self) -> tuple[str, torch.Tensor]:
         name = next(a.name for a in self.problem.arguments if a.role is Role.GRAD_OUTPUT)
-        return name, self.failure.arguments[name]
+        return name, self.arguments[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +47,11 @@ def _aligned(size: int) -> int:
 
 
 def _inputs_size(problem: Problem, dims: Dims) -> int:
-    """An upper bound: a case may hand over slices of wider storages."""
-    shapes = (lengths(a.shape, dims) for a in problem.arguments)
+    """An upper bound: a case may hand over slices of wider storages, and buffers to add to."""
+    specs = (*problem.arguments, *problem.buffers)
+    shapes = (lengths(a.shape, dims) for a in specs)
     sizes = (math.prod(shape[:-1]) * (shape[-1] + _ROW_SLACK) if shape else 1 for shape in shapes)
-    return sum(
-        _aligned(size * a.dtype.itemsize) for size, a in zip(sizes, problem.arguments, strict=True)
-    )
+    return sum(_aligned(size * a.dtype.itemsize) for size, a in zip(sizes, specs, strict=True))
 
 
 def _outputs_size(problem: Problem, dims: Dims) -> int:
@@ -88,21 +88,30 @@ def layouts_of(arguments: Tensors) -> tuple[list[dict[str, Any]], int]:
     return layouts, offset
 
 
-def places_of(problem: Problem, dims: Dims) -> tuple[list[dict[str, Any]], int]:
-    """Where each gradient will lie in the shared memory, and the bytes they all need."""
-    offset = 0
+def places_of(
+    problem: Problem, dims: Dims, layouts: Sequence[dict[str, Any]] = ()
+) -> tuple[list[dict[str, Any]], int]:
+    """Where each gradient will lie in the shared memory of the outputs, and the bytes they all need.
+
+    One that is added to a buffer among the arguments, whose `layouts` these are, has a `buffer` and lies
+    where that does, in the memory of the inputs.
+    """
+    given = {layout["name"]: layout for layout in layouts}
+    end = 0
     places = []
     for gradient in problem.gradients:
         shape = problem.gradient_shape(gradient, dims)
         size = torch.Size(shape).numel() * gradient.dtype.itemsize
+        buffer = given.get(gradient.buffer)
         places.append(
             {
                 "name": gradient.name,
                 "dtype": dtype_name(gradient.dtype),
                 "shape": list(shape),
-                "offset": offset,
+                "offset": buffer["offset"] if buffer else end,
                 "bytes": size,
+                "buffer": buffer["name"] if buffer else None,
             }
         )
-        offset += _aligned(size)
-    return places, offset
+        end += 0 if buffer else _aligned(size)
+    return places, end

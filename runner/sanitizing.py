@@ -24,10 +24,14 @@ MOST_FINDINGS = 20
 
 def telling(cases: Sequence[Case]) -> list[Case]:
     """The cases to watch: of all public ones the two smallest and the two largest, which have one
-    program in a launch and many, and last blocks that are not full."""
+    program in a launch and many, and last blocks that are not full; and one that adds to a buffer."""
     public = sorted((c for c in cases if c.public), key=lambda c: math.prod(c.dims.values()))
     half = MOST_CASES // 2
-    return public if len(public) <= MOST_CASES else [*public[:half], *public[-half:]]
+    if len(public) <= MOST_CASES:
+        return public
+    chosen = [*public[:half], *public[-half:]]
+    accumulating = [c for c in public[half:-half] if c.accumulate]
+    return chosen + ([] if any(c.accumulate for c in chosen) else accumulating[:1])
 
 
 def findings(reply: Mapping[str, Any], case: Case) -> list[Finding]:

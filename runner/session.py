@@ -29,7 +29,7 @@ HARNESS = Path(__file__).parent / "harness"
 LOAD_SECONDS = 30.0
 WATCHED_IS_SLOWER = 3.0
 PING_SECONDS = 5.0
-# Bytes of the gradients looked at the moment an answer comes: who writes them later is found out.
+# Bytes of each gradient looked at the moment an answer comes: who writes them later is found out.
 PROBES = 256
 
 
@@ -53,6 +53,13 @@ def python_trees() -> tuple[Path, ...]:
     return tuple(sorted(p for p in resolved if not any(q in p.parents for q in resolved)))
 
 
+def _drawn_below(size: int) -> torch.Tensor:
+    """Places among `size` bytes that nobody can foresee."""
+    return torch.tensor(
+        [secrets.randbelow(size) for _ in range(PROBES)] if size else [], dtype=torch.int64
+    )
+
+
 def harness_files() -> dict[str, bytes]:
     """The code of ours that runs inside a sandbox, as a job's files."""
     return {f"harness/{p.name}": p.read_bytes() for p in sorted(HARNESS.glob("*.py"))}
@@ -67,7 +74,7 @@ class Session:
 
     _problem: Problem
     _given: list[tuple[str, int, torch.Tensor]]
-    _probes: torch.Tensor
+    _probes: list[tuple[memoryview, torch.Tensor]]
 
     def __init__(
         self,
@@ -121,7 +128,7 @@ class Session:
             SessionFailed: with a compile error, or what else importing it led to.
         """
         self._problem = problem
-        names = [a.name for a in problem.arguments]
+        names = problem.argument_names
         reply, _ = self._conversation.ask(
             {"do": "load", "source": source, "arguments": names}, LOAD_SECONDS, "loading the file"
         )
@@ -136,7 +143,7 @@ class Session:
             raise HarnessBroken(
                 f"the arguments need {needed} bytes of {len(self._inputs)} shared ones"
             )
-        self._wanted, handed_over = places_of(self._problem, dims)
+        self._wanted, handed_over = places_of(self._problem, dims, layouts)
         if handed_over > len(self._outputs):
             raise HarnessBroken(
                 f"the gradients need {handed_over} bytes of {len(self._outputs)} shared ones"
@@ -155,10 +162,10 @@ class Session:
             shared[offset : offset + len(raw)] = raw
         # All bits set is NaN in every floating dtype: what is not written shows.
         torch.frombuffer(self._outputs, dtype=torch.uint8)[:handed_over].fill_(0xFF)
-        self._probes = torch.tensor(
-            [secrets.randbelow(handed_over) for _ in range(PROBES)] if handed_over else [],
-            dtype=torch.int64,
-        )
+        self._probes = [
+            (self._memory_of(want), want["offset"] + _drawn_below(want["bytes"]))
+            for want in self._wanted
+        ]
 
     def call(self) -> Returned:
         """Run `backward` on the prepared arguments.
@@ -166,7 +173,7 @@ class Session:
         Raises:
             SessionFailed: it raised, died, took too long, or returned something else than asked for.
         """
-        seen: list[torch.Tensor] = []
+        seen: list[list[bytes]] = []
         reply, wall = self._conversation.ask(
             {"do": "call"},
             self._hardware.call_seconds,
@@ -176,13 +183,14 @@ class Session:
         if "error" in reply:
             raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
         if "invalid" in reply:
-            raise SessionFailed(Verdict.INVALID_OUTPUT, text(reply["invalid"], 500))
+            said = text(reply["invalid"], 500) + self._untouched_buffers()
+            raise SessionFailed(Verdict.INVALID_OUTPUT, said)
         reported = reply.get("seconds")
         if not isinstance(reported, float) or not 0 <= reported < float("inf"):
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT, "The process did not say how the call ended."
             )
-        if not torch.equal(seen[0], self._probed()):
+        if seen[0] != self._probed():
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT,
                 "The gradients still changed after backward had returned: finish all work before.",
@@ -193,25 +201,45 @@ class Session:
         )
         return Returned(gradients=gradients, wall=wall, reported=reported)
 
+    def _memory_of(self, want: Mapping[str, Any]) -> memoryview:
+        """The shared memory in which a gradient lies."""
+        return self._inputs if want["buffer"] else self._outputs
+
     def _snapshot(self, want: Mapping[str, Any], spec: GradientSpec) -> torch.Tensor:
         begin = want["offset"]
-        raw = bytearray(self._outputs[begin : begin + want["bytes"]])
+        raw = bytearray(self._memory_of(want)[begin : begin + want["bytes"]])
         if not raw:
             return torch.empty(want["shape"], dtype=spec.dtype)
         return torch.frombuffer(raw, dtype=spec.dtype).reshape(want["shape"])
 
-    def _probed(self) -> torch.Tensor:
+    def _probed(self) -> list[bytes]:
         """Bytes at places of the gradients that the process cannot know."""
-        return torch.frombuffer(self._outputs, dtype=torch.uint8)[self._probes]
+        return [
+            torch.frombuffer(memory, dtype=torch.uint8)[places].numpy().tobytes()
+            for memory, places in self._probes
+        ]
 
-    def check_unmodified(self) -> None:
-        """Raises SessionFailed when the last call changed its arguments."""
+    def _changed(self) -> list[str]:
+        """The arguments that are not as they were handed over."""
         shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
-        modified = [
+        return [
             name
             for name, offset, raw in self._given
             if not torch.equal(shared[offset : offset + len(raw)], raw)
         ]
+
+    @property
+    def _buffers(self) -> set[str]:
+        return {want["buffer"] for want in self._wanted if want["buffer"]}
+
+    def _untouched_buffers(self) -> str:
+        """What to say of buffers that were to be added to and hold what they held before."""
+        untouched = sorted(self._buffers - set(self._changed()))
+        return f" ({' and '.join(untouched)}: nothing was added)" if untouched else ""
+
+    def check_unmodified(self) -> None:
+        """Raises SessionFailed when the last call changed arguments other than buffers to add to."""
+        modified = [name for name in self._changed() if name not in self._buffers]
         if modified:
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT,

@@ -29,6 +29,7 @@ Suspicion = Callable[[Look], str | None]
 class Kind(StrEnum):
     """The mistakes that can be recognised."""
 
+    BUFFER = "buffer"
     ALL_ZERO = "all_zero"
     SIGN = "sign"
     STRIDES = "strides"
@@ -43,6 +44,22 @@ class Kind(StrEnum):
     LAST_BLOCK = "last_block"
     NOT_FINITE = "not_finite"
     LOW_PRECISION = "low_precision"
+
+
+def _buffer(look: Look) -> str | None:
+    """Right but for what was done with the buffer to add to."""
+    if look.buffer is None:
+        return CONTRADICTED
+    name, buffer = look.spec.buffer, look.buffer
+    if bool((look.got == 0).all()):
+        return f"{look.name} is {name} as it came: the buffer was ignored, nothing is added to it."
+    if look.is_like(look.right - buffer):
+        return f"{look.name} overwrites {name}: the buffer was overwritten, not added to."
+    if look.is_like(2 * look.right):
+        return f"{look.name} is added to {name} twice."
+    if look.is_like(look.right + buffer):
+        return f"{look.name} counts what {name} held twice."
+    return CONTRADICTED
 
 
 def _all_zero(look: Look) -> str | None:
@@ -75,7 +92,7 @@ def _factor(look: Look) -> str | None:
 def _quantities(look: Look) -> Iterator[tuple[str, float, str]]:
     """Numbers of the case that a mean divides by: its sizes, and rows that count."""
     for argument in look.problem.arguments:
-        tensor = look.failure.arguments[argument.name]
+        tensor = look.arguments[argument.name]
         if not tensor.is_floating_point() and tensor.ndim == 1 and bool((tensor < 0).any()):
             kept = float((tensor >= 0).sum())
             yield "the number of rows that count", kept, ": is the mean's 1/N missing?"
@@ -103,7 +120,7 @@ def _upstream_first(look: Look) -> str | None:
 def _strides_ignored(look: Look) -> str | None:
     """An argument that is not contiguous, read as if it were."""
     answer: str | None = CONTRADICTED
-    for name, tensor in look.failure.arguments.items():
+    for name, tensor in look.arguments.items():
         if tensor.is_contiguous() or not tensor.is_floating_point():
             continue
         linear = _read_as_contiguous(tensor)
@@ -139,7 +156,7 @@ def _slice_of(look: Look, dimension: str, begin: int, end: int) -> torch.Tensor:
     """The gradient as the sum over a part of `dimension` only."""
     changed = {}
     for argument in look.problem.arguments:
-        tensor = look.failure.arguments[argument.name]
+        tensor = look.arguments[argument.name]
         for axis, name in enumerate(argument.shape):
             if name == dimension:
                 tensor = tensor.narrow(axis, begin, end - begin)
@@ -168,7 +185,7 @@ def _part_of_the_sum(look: Look) -> str | None:
 
 def _named_mistake(look: Look) -> str | None:
     for mistake in look.problem.mistakes:
-        wide = {n: widen(t) for n, t in look.failure.arguments.items()}
+        wide = {n: widen(t) for n, t in look.arguments.items()}
         if look.is_like(mistake.gradients(**wide)[look.index]):
             return f"{look.name} {mistake.what}" + ("" if mistake.what.endswith("?") else ".")
     return CONTRADICTED
@@ -179,7 +196,7 @@ def _transposed(look: Look) -> str | None:
         rows, columns = look.right.shape
         if look.is_like(look.right.t().reshape(rows, columns)):
             return f"{look.name} is transposed."
-    for name, tensor in look.failure.arguments.items():
+    for name, tensor in look.arguments.items():
         if tensor.ndim == 2 and tensor.is_floating_point() and 1 not in tensor.shape:
             swapped = tensor.reshape(tensor.shape[1], tensor.shape[0]).t()
             if look.is_like(look.closed_form(**{name: swapped})):
@@ -274,6 +291,7 @@ def _bounded(errors: torch.Tensor) -> bool:
 
 # The more particular first: what explains by a named mistake is not called a factor.
 SUSPICIONS: tuple[tuple[Kind, Suspicion], ...] = (
+    (Kind.BUFFER, _buffer),
     (Kind.ALL_ZERO, _all_zero),
     (Kind.SIGN, _sign),
     (Kind.STRIDES, _strides_ignored),

@@ -16,12 +16,15 @@ def matmul_to_float32(a, b):
     return a.float() @ b.float()
 
 
-def backward(grad_output, x, weight):
-    """grad_output (M, N), x (M, K), weight (N, K): bfloat16, any strides.
+def backward(grad_output, x, weight, dweight_buffer):
+    """grad_output (M, N), x (M, K), weight (N, K): bfloat16, any strides. dweight_buffer: None, or
+    (N, K) in float32, to which dweight is added.
 
     Returns dx (M, K) in bfloat16, dweight (N, K) and dbias (N) in float32.
     """
     dx = grad_output @ weight
     dweight = matmul_to_float32(grad_output.t(), x)
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
     dbias = grad_output.sum(dim=0, dtype=torch.float32)
     return dx, dweight, dbias

@@ -9,6 +9,9 @@
 M, the number of tokens, is the long dimension, and for a small W it is the only one with parallelism
 left. So the batch is split, each part adds up its own float32 partial, and a second kernel sums the
 partials in a fixed order: no atomics, the same bits every time.
+
+Whichever kernel stores dW last also adds it to the buffer that training accumulates in, if there is
+one: a tile is read on its way out, and no pass of its own is needed.
 """
 
 import torch
@@ -77,11 +80,13 @@ def grad_parameters_kernel(
     grad_output_stride_n,
     x_stride_m,
     x_stride_k,
+    ACCUMULATE: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     BLOCK_M: tl.constexpr,
 ):
-    """One program: a BLOCK_N × BLOCK_K tile of dyᵀ x over the rows of one part of the batch.
+    """One program: a BLOCK_N × BLOCK_K tile of dyᵀ x over the rows of one part of the batch, added to
+    what is there if ACCUMULATE.
 
     The programs at k = 0 see every element of dy once, so they also sum it for the bias.
     """
@@ -113,35 +118,43 @@ def grad_parameters_kernel(
 
     # Both partials stay float32: rounding them to bfloat16 would lose what cancels between parts.
     weight_offsets = (split * N + n).to(tl.int64)[:, None] * K + k[None, :]
-    tl.store(
-        weight_partial_ptr + weight_offsets,
-        weight_total,
-        mask=(n[:, None] < N) & (k[None, :] < K),
-    )
+    inside = (n[:, None] < N) & (k[None, :] < K)
+    if ACCUMULATE:
+        weight_total += tl.load(weight_partial_ptr + weight_offsets, mask=inside, other=0.0)
+    tl.store(weight_partial_ptr + weight_offsets, weight_total, mask=inside)
     if block_k == 0:
         tl.store(bias_partial_ptr + split * N + n, bias_total, mask=n < N)
 
 
 @triton.jit
-def sum_partials_kernel(partial_ptr, total_ptr, size, splits, BLOCK_SIZE: tl.constexpr):
-    """total[i] = Σ_s partial[s, i], always in the order of s."""
+def sum_partials_kernel(
+    partial_ptr, total_ptr, size, splits, ACCUMULATE: tl.constexpr, BLOCK_SIZE: tl.constexpr
+):
+    """total[i] = Σ_s partial[s, i], always in the order of s, added to what is there if ACCUMULATE."""
     i = tl.program_id(0).to(tl.int64) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     total = tl.zeros((BLOCK_SIZE,), dtype=tl.float32)
     for split in range(splits):
         offset = tl.cast(split, tl.int64) * size
         total += tl.load(partial_ptr + offset + i, mask=i < size, other=0.0)
+    if ACCUMULATE:
+        total += tl.load(total_ptr + i, mask=i < size, other=0.0)
     tl.store(total_ptr + i, total, mask=i < size)
 
 
-def sum_partials(partials, splits):
-    """The sum of `splits` equal parts of the first dimension; free when there is only one."""
+def sum_partials(partials, splits, buffer=None):
+    """The sum of `splits` equal parts of the first dimension, added to `buffer` if that is given; free
+    when there is only one part, which then lies in the buffer already."""
     if splits == 1:
         return partials
     shape = (partials.shape[0] // splits, *partials.shape[1:])
-    total = torch.empty(shape, dtype=torch.float32, device=partials.device)
+    total = buffer
+    if buffer is None:
+        total = torch.empty(shape, dtype=torch.float32, device=partials.device)
     size = total.numel()
     grid = (triton.cdiv(size, 4096),)
-    sum_partials_kernel[grid](partials, total, size, splits, BLOCK_SIZE=4096)
+    sum_partials_kernel[grid](
+        partials, total, size, splits, ACCUMULATE=buffer is not None, BLOCK_SIZE=4096
+    )
     return total
 
 
@@ -167,11 +180,15 @@ def grad_input(grad_output, weight):
     return dx
 
 
-def grad_parameters(grad_output, x):
+def grad_parameters(grad_output, x, dweight_buffer):
     (M, N), K = grad_output.shape, x.shape[1]
     tiles = triton.cdiv(N, BLOCK) * triton.cdiv(K, BLOCK)
     splits = max(1, min(triton.cdiv(WANTED_PROGRAMS, tiles), triton.cdiv(M, ROWS_PER_SPLIT)))
-    weight_partials = torch.empty((splits * N, K), dtype=torch.float32, device=x.device)
+    in_buffer = splits == 1 and dweight_buffer is not None
+    if in_buffer:
+        weight_partials = dweight_buffer
+    else:
+        weight_partials = torch.empty((splits * N, K), dtype=torch.float32, device=x.device)
     bias_partials = torch.empty((splits * N,), dtype=torch.float32, device=x.device)
     grad_parameters_kernel[(tiles, splits)](
         grad_output,
@@ -184,19 +201,22 @@ def grad_parameters(grad_output, x):
         triton.cdiv(M, splits),
         *grad_output.stride(),
         *x.stride(),
+        ACCUMULATE=in_buffer,
         BLOCK_N=BLOCK,
         BLOCK_K=BLOCK,
         BLOCK_M=BLOCK_CONTRACTED,
         num_warps=8,
         num_stages=3,
     )
-    return sum_partials(weight_partials, splits), sum_partials(bias_partials, splits)
+    dweight = sum_partials(weight_partials, splits, dweight_buffer)
+    return dweight, sum_partials(bias_partials, splits)
 
 
-def backward(grad_output, x, weight):
-    """grad_output (M, N), x (M, K), weight (N, K): bfloat16, any strides.
+def backward(grad_output, x, weight, dweight_buffer):
+    """grad_output (M, N), x (M, K), weight (N, K): bfloat16, any strides. dweight_buffer: None, or
+    (N, K) in float32, to which dweight is added.
 
     Returns dx (M, K) in bfloat16, dweight (N, K) and dbias (N) in float32.
     """
-    dweight, dbias = grad_parameters(grad_output, x)
+    dweight, dbias = grad_parameters(grad_output, x, dweight_buffer)
     return grad_input(grad_output, weight), dweight, dbias

@@ -51,6 +51,12 @@ def _public() -> tuple[Case, ...]:
             "A zero upstream gradient gives zero gradients, exactly.",
             values=Values.ZERO_UPSTREAM,
         ),
+        Case(
+            "adds_to_buffer",
+            {"M": 134, "N": 37, "K": 45},
+            "dweight is added to what dweight_buffer holds from the micro-batch before.",
+            accumulate=True,
+        ),
     )
 
 
@@ -74,6 +80,13 @@ def _hidden_shapes() -> tuple[Case, ...]:
             {"M": 2051, "N": 17, "K": 19},
             "The batch ends inside a block, and inside a part if it is split.",
             public=False,
+        ),
+        Case(
+            "long_batch_to_buffer",
+            {"M": 1300, "N": 18, "K": 21},
+            "A batch long enough to be split is added to a buffer: once, not once for each part.",
+            public=False,
+            accumulate=True,
         ),
     )
 

@@ -187,6 +187,7 @@ _OF_DBIAS = (
 MUTANTS = (
     *_make.common(),
     *_make.upstream(),
+    *_make.buffers(),
     *_OF_DX,
     *_OF_DWEIGHT,
     *_OF_DBIAS,

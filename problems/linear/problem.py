@@ -95,7 +95,7 @@ PROBLEM = Problem(
     tier="Matrix products",
     tags=("GEMM", "split-K", "column reduction"),
     models=("Llama 3", "gpt-oss-20b", "GPT-2"),
-    version=1,
+    version=2,
     arguments=(
         TensorSpec(
             "grad_output",
@@ -112,7 +112,12 @@ PROBLEM = Problem(
     gradients=(
         GradientSpec("dx", "x", torch.bfloat16, ("M", "K"), "gradient of the loss w.r.t. x"),
         GradientSpec(
-            "dweight", "weight", torch.float32, ("N", "K"), "gradient w.r.t. weight, over all rows"
+            "dweight",
+            "weight",
+            torch.float32,
+            ("N", "K"),
+            "gradient w.r.t. weight, over all rows",
+            accumulates=True,
         ),
         GradientSpec("dbias", "bias", torch.float32, ("N",), "gradient w.r.t. bias, over all rows"),
     ),

@@ -99,7 +99,8 @@ def _structure(problem: Problem, name: str, text: str) -> Iterator[str]:
 
 def _table_objections(problem: Problem, statement: str) -> Iterator[str]:
     rows = [line for line in statement.splitlines() if line.startswith("| `")]
-    tensors: list[TensorSpec | GradientSpec] = [*problem.arguments, *problem.gradients]
+    given = (*problem.arguments, *problem.buffers)
+    tensors: list[TensorSpec | GradientSpec] = [*given, *problem.gradients]
     if len(rows) != len(tensors):
         yield f"lists {len(rows)} tensors, the problem has {len(tensors)}"
     for row, tensor in zip(rows, tensors, strict=False):

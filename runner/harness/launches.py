@@ -132,15 +132,15 @@ def _kept(value: Any) -> Any:
 def record(
     recorder: Recorder,
     backward: Callable[..., Any],
-    specs: Sequence[dict[str, Any]],
+    specs: Sequence[dict[str, Any] | None],
     gpu: dict[str, Any],
 ) -> list[Launch]:
     """The launches of one call of `backward`, as on `gpu`, on arguments of these specs: dtype, shape,
-    stride."""
+    stride; None for None."""
     recorder.launches = []
     try:
         with pretending(gpu), FakeTensorMode():
-            backward(*(empty(spec) for spec in specs))
+            backward(*(spec and empty(spec) for spec in specs))
     except TooManyLaunches:
         raise
     except Exception as error:  # noqa: BLE001 - whatever looking at a value that is not there raises
@@ -149,7 +149,7 @@ def record(
             f"({type(error).__name__}); what it launches is shown for arguments full of zeros on a CPU"
         )
         recorder.launches = []
-        backward(*(_zeros(spec) for spec in specs))
+        backward(*(spec and _zeros(spec) for spec in specs))
     return recorder.launches
 
 

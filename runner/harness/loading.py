@@ -27,6 +27,7 @@ class SubmissionHarness:
 
     backward: Callable[..., Any]
     path: str
+    names: list[str]  # what backward takes
 
     def __init__(self, conversation: channel.Channel) -> None:
         self._conversation = conversation
@@ -52,7 +53,8 @@ class SubmissionHarness:
         try:
             with open(self.path, "w", encoding="utf-8") as file:  # noqa: PTH123 - quick to import
                 file.write(command["source"])
-            self.backward = load_backward(self.path, command["arguments"])
+            self.names = command["arguments"]
+            self.backward = load_backward(self.path, self.names)
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
         return {"loaded": True}

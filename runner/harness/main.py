@@ -64,7 +64,7 @@ class Harness(SubmissionHarness):
 
     def _prepare(self, command: Message) -> Message:
         self._wanted = command["outputs"]
-        self._arguments = self._tensors.Arguments(self._inputs, command["inputs"])
+        self._arguments = self._tensors.Arguments(self._inputs, command["inputs"], self.names)
         return {"prepared": True}
 
     def _call(self, _: Message) -> Message:

@@ -64,10 +64,11 @@ class Sanitizer:
     # the whole call
 
     @contextmanager
-    def watching(self, arguments: Sequence[torch.Tensor]) -> Iterator[None]:
+    def watching(self, arguments: Sequence[torch.Tensor | None]) -> Iterator[None]:
         """Watch PyTorch too, for the time of the block."""
         for tensor in arguments:
-            self._memories.of(tensor)
+            if tensor is not None:
+                self._memories.of(tensor)
         with WatchTorch(self._memories, self._torch_read):
             yield
 

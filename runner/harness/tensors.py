@@ -39,26 +39,40 @@ def open_arena(name: str) -> torch.Tensor:
 
 
 class Arguments:
-    """The arguments of one call, where the judge writes them: their values come with the call."""
+    """The arguments of one call, where the judge writes them: their values come with the call.
 
-    def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec]) -> None:
+    `names` are all that `backward` takes; what has no layout, a buffer where nothing is to be added, is
+    None.
+    """
+
+    def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec], names: Sequence[str]) -> None:
         self._arena = arena
         self._layouts = layouts
-        self.tensors = [
-            arena[spec["offset"] : spec["offset"] + spec["bytes"]]
+        self._names = names
+        self._tensors = {
+            spec["name"]: arena[spec["offset"] : spec["offset"] + spec["bytes"]]
             .view(_DTYPES[spec["dtype"]])
             .as_strided(spec["shape"], spec["stride"], _elements_before(spec))
             for spec in layouts
-        ]
+        }
 
-    def copies(self) -> list[torch.Tensor]:
+    @property
+    def tensors(self) -> list[torch.Tensor | None]:
+        return [self._tensors.get(name) for name in self._names]
+
+    def copies(self) -> list[torch.Tensor | None]:
         """The same tensors, each in a storage of its own: who runs out of one is not in the next."""
-        found = []
-        for tensor, spec in zip(self.tensors, self._layouts, strict=True):
+        found = {}
+        for spec in self._layouts:
             raw = self._arena[spec["offset"] : spec["offset"] + spec["bytes"]].clone()
-            flat = raw.view(tensor.dtype)
-            found.append(flat.as_strided(spec["shape"], spec["stride"], spec["storage_offset"]))
-        return found
+            flat = raw.view(_DTYPES[spec["dtype"]])
+            place = (spec["shape"], spec["stride"], spec["storage_offset"])
+            found[spec["name"]] = flat.as_strided(*place)
+        return [found.get(name) for name in self._names]
+
+    def is_at(self, tensor: torch.Tensor, name: str) -> bool:
+        """Whether `tensor` is the argument `name` itself, and not memory of its own."""
+        return tensor.data_ptr() == self._tensors[name].data_ptr() and tensor.is_contiguous()
 
     def shares_memory_with(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
@@ -101,6 +115,8 @@ def check_new(
     """Raises InvalidOutput when one of `outputs` lies in the memory of a call's before, still held."""
     used = {e.untyped_storage().data_ptr() for e in earlier if e.numel()}
     for output, want in zip(outputs, wanted, strict=True):
+        if want["buffer"]:
+            continue
         if output.numel() and output.untyped_storage().data_ptr() in used:
             raise InvalidOutput(
                 f"{want['name']} lies in memory that an earlier call returned and its caller may still "
@@ -125,15 +141,28 @@ def _check_output(output: Any, want: Spec, arguments: Arguments) -> None:
         raise InvalidOutput(
             f"{name} is an expanded view (stride 0); return a tensor of its own memory"
         )
-    if arguments.shares_memory_with(output):
+    if want["buffer"]:
+        _check_buffer(output, want, arguments)
+    elif arguments.shares_memory_with(output):
         raise InvalidOutput(
             f"{name} lies in the memory of an argument; return newly allocated memory"
         )
 
 
+def _check_buffer(output: torch.Tensor, want: Spec, arguments: Arguments) -> None:
+    name, buffer = want["name"], want["buffer"]
+    if not arguments.is_at(output, buffer):
+        raise InvalidOutput(
+            f"{name} is not {buffer}: where that is not None it holds an earlier gradient; add to it in "
+            "place and return that very tensor"
+        )
+
+
 def store(outputs: Sequence[torch.Tensor], wanted: Sequence[Spec], arena: torch.Tensor) -> None:
-    """Copy each gradient to its place in the arena, row-major."""
+    """Copy each gradient to its place in the arena, row-major, but those that lie in their buffers."""
     for output, want in zip(outputs, wanted, strict=True):
+        if want["buffer"]:
+            continue
         place = arena[want["offset"] : want["offset"] + want["bytes"]]
         place.view(output.dtype).view(output.shape).copy_(output)
 

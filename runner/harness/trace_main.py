@@ -50,7 +50,7 @@ class TraceHarness(SubmissionHarness):
         pretending = self._pretended.pretending(command["gpu"])
         try:
             with pretending, FakeTensorMode(), self._watched.watched_by(seen):
-                self.backward(*(self._launches.empty(spec) for spec in command["specs"]))
+                self.backward(*(spec and self._launches.empty(spec) for spec in command["specs"]))
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
         wrapped = [[line, kernel] for line, kernel in seen.wrapped_lines.items()]

@@ -69,8 +69,7 @@ class Looking:
 
     def load(self, problem: Problem, source: str) -> None:
         """Import a submission. Raises SessionFailed when it cannot be imported."""
-        names = [a.name for a in problem.arguments]
-        command = {"do": "load", "source": source, "arguments": names}
+        command = {"do": "load", "source": source, "arguments": problem.argument_names}
         reply, _ = self.conversation.ask(command, LOAD_SECONDS, "loading the file")
         if "error" in reply:
             raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
@@ -91,7 +90,7 @@ class Compiler(Looking):
         self._texts = self.running.arena("texts")
 
     def compile(
-        self, specs: Sequence[Mapping[str, Any]], gpus: Sequence[Gpu]
+        self, specs: Sequence[Mapping[str, Any] | None], gpus: Sequence[Gpu]
     ) -> tuple[list[Answer], list[str]]:
         """What is launched on arguments of `specs` on each GPU, compiled for it, as the process tells
         it, and its remarks.
@@ -156,10 +155,11 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any]]:
-    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous."""
+def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any] | None]:
+    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous;
+    None for a buffer, since nothing is added up where time is measured."""
     shapes = [lengths(argument.shape, dims) for argument in problem.arguments]
-    return [
+    specs = [
         {
             "dtype": dtype_name(argument.dtype),
             "shape": list(shape),
@@ -167,3 +167,4 @@ def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any]]:
         }
         for argument, shape in zip(problem.arguments, shapes, strict=True)
     ]
+    return [*specs, *(None for _ in problem.buffers)]

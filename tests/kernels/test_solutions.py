@@ -77,7 +77,7 @@ def test_backward_has_the_signature_and_a_docstring(problem: Problem, file: Path
     module = ast.parse(file.read_text(encoding="utf-8"))
     functions = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
     backward = functions["backward"]
-    assert ast.unparse(backward.args) == ", ".join(a.name for a in problem.arguments)
+    assert ast.unparse(backward.args) == ", ".join(problem.argument_names)
     assert ast.get_docstring(module)
     assert ast.get_docstring(backward)
 

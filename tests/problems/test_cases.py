@@ -52,7 +52,8 @@ def test_no_size_is_below_what_the_statement_promises(problem: Problem):
 @each_problem
 def test_no_two_cases_are_the_same_question(problem: Problem):
     asked = [
-        (tuple(c.dims.items()), c.values, tuple(sorted(c.layouts.items()))) for c in problem.cases
+        (tuple(c.dims.items()), c.values, tuple(sorted(c.layouts.items())), c.accumulate)
+        for c in problem.cases
     ]
     assert len(set(asked)) == len(asked)
 
@@ -106,6 +107,12 @@ def test_an_upstream_matrix_comes_with_a_single_element(problem: Problem):
     assert single == bool(upstream_of(problem).shape)
 
 
+@each_problem
+def test_a_public_case_adds_to_buffers_and_a_hidden_one_too_if_there_are_any(problem: Problem):
+    accumulating = {c.public for c in problem.cases if c.accumulate}
+    assert accumulating == ({True, False} if problem.buffers else set())
+
+
 @each_case
 def test_the_upstream_gradient_and_parameters_are_never_all_ones(problem: Problem, case: Case):
     given = problem.make_arguments(case, 0)
@@ -117,8 +124,9 @@ def test_the_upstream_gradient_and_parameters_are_never_all_ones(problem: Proble
 @each_case
 def test_arguments_are_what_their_specs_say(problem: Problem, case: Case):
     arguments = problem.make_arguments(case, 0)
-    assert list(arguments) == [a.name for a in problem.arguments]
-    for spec in problem.arguments:
+    specs = [*problem.arguments, *(problem.buffers if case.accumulate else ())]
+    assert list(arguments) == [a.name for a in specs]
+    for spec in specs:
         tensor = arguments[spec.name]
         assert tensor.dtype is spec.dtype, spec.name
         assert tuple(tensor.shape) == lengths(spec.shape, case.dims), spec.name

@@ -29,7 +29,7 @@ def test_backward_takes_exactly_the_signature(problem: Problem, language: Langua
     (function,) = (
         n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == "backward"
     )
-    assert ast.unparse(function.args) == ", ".join(a.name for a in problem.arguments)
+    assert ast.unparse(function.args) == ", ".join(problem.argument_names)
     assert ast.get_docstring(function)
 
 

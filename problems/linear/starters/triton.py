@@ -64,12 +64,13 @@ def grad_weight(
     tl.store(dw_ptr + n[:, None] * K + k, total, mask=(n[:, None] < N) & (k < K))
 
 
-def backward(grad_output, x, weight):
+def backward(grad_output, x, weight, dweight_buffer):
     """Gradients of y = x @ weight.T + bias.
 
-    grad_output  (M, N) bfloat16, any strides: the gradient of the loss with respect to y
-    x            (M, K) bfloat16, any strides
-    weight       (N, K) bfloat16, any strides
+    grad_output     (M, N) bfloat16, any strides: the gradient of the loss with respect to y
+    x               (M, K) bfloat16, any strides
+    weight          (N, K) bfloat16, any strides
+    dweight_buffer  None, or (N, K) float32 with an earlier gradient: add dweight to it and return it
 
     Returns dx (M, K) bfloat16, dweight (N, K) float32 and dbias (N,) float32.
     """
@@ -102,4 +103,7 @@ def backward(grad_output, x, weight):
         *x.stride(),
         **blocks,
     )
+    # Right, but a pass over both: grad_weight could add where it stores.
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
     return dx, dweight, dbias

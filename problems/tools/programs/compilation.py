@@ -60,7 +60,8 @@ def main(file, slug, targets, result):
 
 
 def _arguments(problem, dims):
-    return [_zeros(lengths(a.shape, dims), a.dtype) for a in problem.arguments]
+    given = [_zeros(lengths(a.shape, dims), a.dtype) for a in problem.arguments]
+    return [*given, *(None for _ in problem.buffers)]
 
 
 def _zeros(shape, dtype):

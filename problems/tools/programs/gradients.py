@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -22,10 +22,11 @@ if os.environ.get("TRITON_INTERPRET") == "1":
 
 import torch
 
-from problems import get_problem
+from problems import Problem, get_problem
 from problems.spec import Gradients
 
 Pairs = Sequence[tuple[str, int]]
+Backward = Callable[..., Gradients | torch.Tensor]
 
 
 def gradients(file: Path, slug: str, pairs: Pairs) -> tuple[list[Gradients], list[float]]:
@@ -37,15 +38,31 @@ def gradients(file: Path, slug: str, pairs: Pairs) -> tuple[list[Gradients], lis
         arguments = problem.make_arguments(cases[name], seed)
         before = {n: t.clone() for n, t in arguments.items()}
         start = time.perf_counter()
-        first = _listed(submission.backward(*arguments.values()))
+        first = problem.call(_watching_buffers(submission.backward, problem), arguments)
         seconds.append(time.perf_counter() - start)
-        again = _listed(submission.backward(*arguments.values()))
+        again = problem.call(submission.backward, arguments)
         for argument, tensor in before.items():
             same = torch.equal(tensor, arguments[argument])
             assert same, f"{name}: {argument} was changed"
         _check(name, first, again)
         found.append(first)
     return found, seconds
+
+
+def _watching_buffers(backward: Backward, problem: Problem) -> Backward:
+    """`backward`, which must return each buffer that it is given as the gradient to be added there."""
+
+    def watched(*given: torch.Tensor | None) -> Gradients:
+        buffers = dict(zip(problem.argument_names, given, strict=True))
+        returned = backward(*given)
+        found = (returned,) if isinstance(returned, torch.Tensor) else tuple(returned)
+        for spec, gradient in zip(problem.gradients, found, strict=True):
+            buffer = buffers.get(spec.buffer)
+            same = buffer is None or gradient.data_ptr() == buffer.data_ptr()
+            assert same, f"{spec.name} is not {spec.buffer}, though it was given"
+        return found
+
+    return watched
 
 
 def _check(name: str, first: Gradients, again: Gradients) -> None:
@@ -64,10 +81,6 @@ def load(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def _listed(returned: torch.Tensor | Sequence[torch.Tensor]) -> Gradients:
-    return (returned,) if isinstance(returned, torch.Tensor) else tuple(returned)
 
 
 if __name__ == "__main__":

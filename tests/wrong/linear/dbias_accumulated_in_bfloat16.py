@@ -2,8 +2,10 @@
 """Sums the upstream gradient in bfloat16 and casts the result."""
 
 
-def backward(grad_output, x, weight):
+def backward(grad_output, x, weight, dweight_buffer):
     dy = grad_output.float()
     dx = (dy @ weight.float()).to(x.dtype)
-
-    return dx, dy.T @ x.float(), grad_output.sum(dim=0).float()
+    dweight = dy.T @ x.float()
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
+    return dx, dweight, grad_output.sum(dim=0).float()

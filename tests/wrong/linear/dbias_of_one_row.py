@@ -2,8 +2,10 @@
 """Takes the first row of the upstream gradient for its sum."""
 
 
-def backward(grad_output, x, weight):
+def backward(grad_output, x, weight, dweight_buffer):
     dy = grad_output.float()
     dx = (dy @ weight.float()).to(x.dtype)
-
-    return dx, dy.T @ x.float(), dy[0].clone()
+    dweight = dy.T @ x.float()
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
+    return dx, dweight, dy[0].clone()

@@ -4,10 +4,13 @@
 import torch
 
 
-def backward(grad_output, x, weight):
+def backward(grad_output, x, weight, dweight_buffer):
     dy = grad_output.float()
     blocks = dy.contiguous().view(-1, min(32, dy.shape[0]), dy.shape[1])
     dbias = torch.zeros(dy.shape[1])
     for block in blocks:
         dbias += block.sum(dim=0)
-    return (dy @ weight.float()).to(x.dtype), dy.T @ x.float(), dbias
+    dweight = dy.T @ x.float()
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
+    return (dy @ weight.float()).to(x.dtype), dweight, dbias

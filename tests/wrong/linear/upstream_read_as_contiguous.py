@@ -11,6 +11,9 @@ def as_a_pointer_reads_it(tensor: torch.Tensor) -> torch.Tensor:
     return memory[address.clamp(max=memory.numel() - 1)].view(tensor.shape)
 
 
-def backward(grad_output, x, weight):
+def backward(grad_output, x, weight, dweight_buffer):
     dy = as_a_pointer_reads_it(grad_output).float()
-    return (dy @ weight.float()).to(x.dtype), dy.T @ x.float(), dy.sum(dim=0)
+    dweight = dy.T @ x.float()
+    if dweight_buffer is not None:
+        dweight = dweight_buffer.add_(dweight)
+    return (dy @ weight.float()).to(x.dtype), dweight, dy.sum(dim=0)
