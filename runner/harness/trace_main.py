@@ -57,7 +57,8 @@ class TraceHarness(SubmissionHarness):
         return {"launches": seen.launches, "wrapped": wrapped}
 
     def _map(self, command: Message) -> Message:
-        given = self._tensors.Arguments(self._tensors.open_arena("inputs"), command["inputs"])
+        inputs = self._tensors.open_arena("inputs")
+        given = self._tensors.Arguments(inputs, command["inputs"], self.names)
         seen = self._mapping.Mapper(self.path, self._mapping.Limits(**command["limits"]))
         try:
             with self._watched.watched_by(seen):
