@@ -186,6 +186,9 @@ class Problem:
       not saved, plus those inputs of `forward` that `backward` does not need.
     - `cost(dims)` is the roofline's numerator.
 
+    `integers(dims, generator)` draws the arguments that are no floating numbers as `sample` does for
+    "normal", and nothing else: at a GPU's benchmark shape the rest would not fit into memory.
+
     None of them knows the buffers of gradients that accumulate: `closed_form` and `baseline` of a
     Problem take them all the same, and add what they give to a buffer that is handed over.
 
@@ -216,6 +219,7 @@ class Problem:
     invariants: tuple[Invariant, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     chained_products: bool = False
+    integers: Callable[[Dims, torch.Generator], Tensors] = field(default=lambda _, __: {})
 
     def __post_init__(self) -> None:
         for name in ("closed_form", "baseline"):
@@ -310,6 +314,12 @@ class Problem:
         }
         everything = given | saved
         return inputs, {a.name: everything[a.name] for a in self.arguments}
+
+    def make_integers(self, dims: Dims, seed: int) -> Tensors:
+        """The arguments that are no floating numbers, by name, in their declared dtypes."""
+        drawn = self.integers(dims, torch.Generator().manual_seed(seed))
+        specs = {a.name: a for a in self.arguments}
+        return {name: tensor.to(specs[name].dtype) for name, tensor in drawn.items()}
 
     def gradient_shape(self, gradient: GradientSpec, dims: Dims) -> tuple[int, ...]:
         return lengths(gradient.shape, dims)

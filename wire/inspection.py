@@ -12,6 +12,10 @@ from wire.access_maps import AccessMaps
 from wire.reading import Bounds, Unreadable, read
 
 SCHEMA = 1
+# Of the model that makes times of traces: those of different versions are not compared.
+MODEL = 2
+# The GPU whose modelled times rank a board.
+RANKED_GPU = "H100 SXM"
 STAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
 # Texts are bounded together, by whoever unpacks them; what a page shows a row for, here.
 _BOUNDS = Bounds(text=32 << 20, items=1 << 20)
@@ -127,7 +131,8 @@ class TensorTraffic:
 
 @dataclass(frozen=True)
 class Trace:
-    """What the launches of one kernel did on one shape."""
+    """What the launches of one kernel with one grid did on one shape, all of them together; `programs`
+    are those of one launch. An operation of PyTorch's between them has none."""
 
     kernel: str
     shape: dict[str, int]
@@ -137,17 +142,21 @@ class Trace:
     sectors: int
     flops: dict[str, int]
     tensors: tuple[TensorTraffic, ...] = ()
+    launches: int = 1
 
 
 @dataclass(frozen=True)
 class ModelledTime:
-    """A modelled time in seconds of all kernels on one shape; never a measured one."""
+    """A modelled time in seconds of all kernels on one shape; never a measured one. `benchmark` names
+    the shape, `version` the model."""
 
     gpu: str
     shape: str
     seconds: float
     roofline: float
     parts: dict[str, float] = field(default_factory=dict)
+    benchmark: str = ""
+    version: int = 1
 
     @property
     def efficiency(self) -> float:
@@ -156,7 +165,8 @@ class ModelledTime:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Everything that was found; `remarks` says what could not be looked into, and why."""
+    """Everything that was found; `remarks` says what could not be looked into, and why. `models` may
+    have times on more shapes and GPUs than the rest is about."""
 
     problem: str
     shape: str
@@ -168,6 +178,7 @@ class Inspection:
     models: tuple[ModelledTime, ...] = ()
     remarks: tuple[str, ...] = ()
     maps: AccessMaps | None = None
+    problem_version: int = 0
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
@@ -188,8 +199,8 @@ class Inspection:
         lists = (inspection.findings, inspection.traces, inspection.models, inspection.remarks)
         if any(len(rows) > MOST_ROWS for rows in lists):
             raise Unreadable(f"there are more than {MOST_ROWS} findings, traces, models or remarks")
-        if any(model.seconds <= 0 for model in inspection.models):
-            raise Unreadable("a modelled time is not positive")
+        if any(not 0 < model.roofline <= model.seconds for model in inspection.models):
+            raise Unreadable("a modelled time is not positive, or beyond the roofline")
         for kernel in inspection.kernels:
             _check(kernel)
         if inspection.maps:

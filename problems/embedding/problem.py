@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from problems.embedding.cases import CASES
 from problems.embedding.mistakes import MISTAKES
-from problems.embedding.sampling import PADDING, sample
+from problems.embedding.sampling import PADDING, integers, sample
 from problems.spec import (
     Benchmark,
     Cost,
@@ -104,6 +104,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

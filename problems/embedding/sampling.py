@@ -52,6 +52,11 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     return {"weight": weight, "ids": ids, "grad_output": grad_output}
 
 
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The ids alone, as in "normal"."""
+    return {"ids": _ids(dims["M"], dims["V"], TokenValues.NORMAL, generator)}
+
+
 def _ids(M: int, V: int, values: TokenValues, generator: torch.Generator) -> torch.Tensor:
     match values:
         case TokenValues.DISTINCT:

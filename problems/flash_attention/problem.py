@@ -22,7 +22,7 @@ from problems.flash_attention.formulas import (
     scale_of,
 )
 from problems.flash_attention.mistakes import MISTAKES
-from problems.flash_attention.sampling import sample
+from problems.flash_attention.sampling import integers, sample
 from problems.spec import (
     Benchmark,
     Cost,
@@ -136,6 +136,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

@@ -41,6 +41,11 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     }
 
 
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The documents' boundaries alone, as in "normal"."""
+    return {"cu_seqlens": _cu_seqlens(dims["S"], dims["T"], "", generator)}
+
+
 def _cu_seqlens(
     documents: int, tokens: int, packing: str, generator: torch.Generator
 ) -> torch.Tensor:

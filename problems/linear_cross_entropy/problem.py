@@ -18,7 +18,7 @@ from problems.linear_cross_entropy.formulas import (
     rounded_to_bfloat16,
 )
 from problems.linear_cross_entropy.mistakes import MISTAKES
-from problems.linear_cross_entropy.sampling import sample
+from problems.linear_cross_entropy.sampling import integers, sample
 from problems.spec import (
     Benchmark,
     Cost,
@@ -105,6 +105,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

@@ -57,6 +57,11 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     }
 
 
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The targets alone, as in "normal"."""
+    return {"target": _target(dims["M"], dims["V"], LossValues.NORMAL, generator)}
+
+
 def _target(M: int, V: int, values: LossValues, generator: torch.Generator) -> torch.Tensor:
     target = torch.randint(V, (M,), generator=generator)
     match values:

@@ -12,7 +12,7 @@ import torch
 from problems.moe_combine.cases import CASES
 from problems.moe_combine.formulas import gathered, scattered
 from problems.moe_combine.mistakes import MISTAKES
-from problems.moe_combine.sampling import sample
+from problems.moe_combine.sampling import integers, sample
 from problems.spec import (
     Benchmark,
     Cost,
@@ -108,6 +108,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

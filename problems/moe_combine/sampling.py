@@ -61,6 +61,12 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     }
 
 
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The rows alone, as in "normal"."""
+    T, K, R = (dims[name] for name in "TKR")
+    return {"rows": _rows(T, K, R, RoutingValues.NORMAL, generator)}
+
+
 def _rows(
     T: int, K: int, R: int, values: RoutingValues, generator: torch.Generator
 ) -> torch.Tensor:

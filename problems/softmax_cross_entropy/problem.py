@@ -12,7 +12,7 @@ import torch
 
 from problems.softmax_cross_entropy.cases import CASES
 from problems.softmax_cross_entropy.mistakes import MISTAKES
-from problems.softmax_cross_entropy.sampling import IGNORE_INDEX, sample
+from problems.softmax_cross_entropy.sampling import IGNORE_INDEX, integers, sample
 from problems.spec import (
     Benchmark,
     Cost,
@@ -101,6 +101,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

@@ -43,6 +43,11 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     }
 
 
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The targets alone, as in "normal"."""
+    return {"target": _target(dims, LossValues.NORMAL, generator)}
+
+
 def _target(dims: Dims, values: LossValues, generator: torch.Generator) -> torch.Tensor:
     M, V = dims["M"], dims["V"]
     target = torch.randint(V, (M,), generator=generator)

@@ -7,12 +7,14 @@ the shared memory ``texts``, as JSON; it is as little believed as anything from 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from . import channel
 from .loading import Handler, Message, SubmissionHarness
+
+# What people read and no figure is made of.
+_TO_READ = ("llir", "ptx")
 
 
 class CompilerHarness(SubmissionHarness):
@@ -22,11 +24,14 @@ class CompilerHarness(SubmissionHarness):
         super().__init__(conversation)
         from . import compiling, launches, tensors  # here: libraries write when they are imported
 
-        self._compiling, self._tensors = compiling, tensors
+        self._compiling = compiling
         self._launches = launches
+        self._tensors = tensors
         self._texts = tensors.open_arena("texts")
         self._recorder = launches.Recorder()
         self._recorder.install()
+        self._launch_of: dict[str, Any] = {}
+        self._results: dict[tuple[str, int], Message] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {**super().handlers(), "compile": self._compile}
@@ -41,10 +46,12 @@ class CompilerHarness(SubmissionHarness):
             return self.failed(error)
         kernels, left_out = [], 0
         for gpu, launches in zip(command["gpus"], recorded, strict=True):
-            found = self._distinct(launches)
+            found = self._distinct(launches, gpu["capability"])
             left_out = max(left_out, len(found) - command["most"])
-            for told, launch, count in found[: command["most"]]:
-                result = self._compiling.compiled(launch, gpu["capability"])
+            for told, key, count in found[: command["most"]]:
+                result = self._compiled(key, gpu["capability"])
+                if not command["texts"]:
+                    result = {k: v for k, v in result.items() if k not in _TO_READ}
                 kernels.append(
                     {**told, **result, "launches": count, "capability": gpu["capability"]}
                 )
@@ -52,14 +59,25 @@ class CompilerHarness(SubmissionHarness):
         answer = {"kernels": kernels, "left_out": left_out, "remarks": remarks}
         return self._tensors.hand_over(answer, self._texts)
 
-    def _distinct(self, launches: list[Any]) -> list[tuple[Message, Any, int]]:
-        found: dict[str, tuple[Message, Any, int]] = {}
+    def _distinct(self, launches: list[Any], capability: int) -> list[tuple[Message, str, int]]:
+        """What is said of the first launch of each machine code, what names that code, and how many
+        launches there are of it."""
+        found: dict[str, tuple[Message, str, int]] = {}
         for launch in launches:
-            told = self._compiling.described(launch)
-            key = json.dumps(told)
-            count = found[key][2] if key in found else 0
-            found[key] = (told, launch, count + 1)
+            key = self._compiling.specialisation(launch, capability)
+            if key not in found:
+                found[key] = (self._compiling.described(launch), key, 0)
+            self._launch_of.setdefault(key, launch)
+            told, _, count = found[key]
+            found[key] = (told, key, count + 1)
         return list(found.values())
+
+    def _compiled(self, key: str, capability: int) -> Message:
+        """Compiled once in this process: a second time the assembler would tell nothing of registers."""
+        if (key, capability) not in self._results:
+            result = self._compiling.compiled(self._launch_of[key], capability)
+            self._results[key, capability] = result
+        return self._results[key, capability]
 
 
 if __name__ == "__main__":

@@ -68,17 +68,30 @@ def compiled(launch: Launch, capability: int) -> dict[str, Any]:
     }
 
 
-def _compile(launch: Launch, capability: int) -> Any:
-    knobs.nvidia.dump_ptxas_log = True
-    target = GPUTarget("cuda", capability, 32)
-    backend = CUDABackend(target)
+def specialisation(launch: Launch, capability: int) -> str:
+    """Equal for launches that run the same machine code."""
+    try:
+        options, signature, constants, attributes = _packed(launch, capability)
+    except Exception as error:  # noqa: BLE001 - compiling it will raise the same, for the user to read
+        return f"{described(launch)} {error!r}"
+    named = (launch.kernel.fn.__name__, first_line(launch.kernel))
+    return repr((named, options.__dict__, signature, constants, attributes))
+
+
+def _packed(launch: Launch, capability: int) -> Any:
+    """Options, signature, constants and attributes, as Triton's launcher works them out."""
+    backend = CUDABackend(GPUTarget("cuda", capability, 32))
     kernel = launch.kernel
     binder = create_function_from_signature(kernel.signature, kernel.params, backend)
     bound, specialization, given = binder(**launch.arguments, **launch.options)
-    options, signature, constants, attributes = kernel._pack_args(
-        backend, dict(given), bound, specialization, given
-    )
-    source = ASTSource(kernel, signature, constants, attributes)
+    return kernel._pack_args(backend, dict(given), bound, specialization, given)
+
+
+def _compile(launch: Launch, capability: int) -> Any:
+    knobs.nvidia.dump_ptxas_log = True
+    target = GPUTarget("cuda", capability, 32)
+    options, signature, constants, attributes = _packed(launch, capability)
+    source = ASTSource(launch.kernel, signature, constants, attributes)
     return triton.compile(source, target=target, options=options.__dict__)
 
 

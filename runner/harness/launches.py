@@ -1,9 +1,8 @@
 """Which kernels a submission launches, and with what: recorded, not run, on tensors without memory.
 
-A benchmark shape may need gigabytes and, interpreted, hours. PyTorch's fake tensors have shapes, strides
-and dtypes but no values, so that `backward` runs at any shape at once; the launcher of Triton's kernels
-is replaced by one that writes down what it was given. A submission that looks at values is run again on
-real tensors of zeros, on the CPU.
+A benchmark shape may need gigabytes and, interpreted, hours. On imagined tensors `backward` runs at any
+shape at once; the launcher of Triton's kernels is replaced by one that writes down what it was given. A
+submission that looks at floating values is run again on zeros, on the CPU.
 
 Runs inside the sandbox, in a process in which kernels are compiled and not interpreted.
 """
@@ -16,25 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from triton.runtime import autotuner
 from triton.runtime.jit import JITFunction
 
+from .imagined import arguments, imagining
 from .pretended import pretending
 
 MOST_LAUNCHES = 4096
-
-_DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.bfloat16,
-        torch.float16,
-        torch.float32,
-        torch.float64,
-        torch.int32,
-        torch.int64,
-    )
-}
 
 
 class TooManyLaunches(RuntimeError):
@@ -139,28 +126,18 @@ def record(
     stride; None for None."""
     recorder.launches = []
     try:
-        with pretending(gpu), FakeTensorMode():
-            backward(*(spec and empty(spec) for spec in specs))
+        with pretending(gpu), imagining():
+            backward(*arguments(specs))
     except TooManyLaunches:
         raise
     except Exception as error:  # noqa: BLE001 - whatever looking at a value that is not there raises
         recorder.remark(
-            "backward looks at the values of tensors, or at what only a GPU could answer "
-            f"({type(error).__name__}); what it launches is shown for arguments full of zeros on a CPU"
+            "backward looks at floating values, or at what only a GPU could answer "
+            f"({type(error).__name__}); what it launches is shown for zeros on a CPU"
         )
         recorder.launches = []
-        backward(*(spec and _zeros(spec) for spec in specs))
+        backward(*arguments(specs))
     return recorder.launches
-
-
-def empty(spec: dict[str, Any]) -> torch.Tensor:
-    """A tensor of this dtype, shape and stride on the GPU; under fake tensors it has no memory."""
-    dtype = _DTYPES[spec["dtype"]]
-    return torch.empty_strided(spec["shape"], spec["stride"], dtype=dtype, device="cuda")
-
-
-def _zeros(spec: dict[str, Any]) -> torch.Tensor:
-    return torch.zeros(spec["shape"], dtype=_DTYPES[spec["dtype"]])
 
 
 def first_line(kernel: JITFunction[Any]) -> int:

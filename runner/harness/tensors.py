@@ -12,7 +12,7 @@ import torch
 
 Spec = dict[str, Any]
 
-_DTYPES = {
+DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
         torch.bfloat16,
@@ -51,7 +51,7 @@ class Arguments:
         self._names = names
         self._tensors = {
             spec["name"]: arena[spec["offset"] : spec["offset"] + spec["bytes"]]
-            .view(_DTYPES[spec["dtype"]])
+            .view(DTYPES[spec["dtype"]])
             .as_strided(spec["shape"], spec["stride"], _elements_before(spec))
             for spec in layouts
         }
@@ -65,7 +65,7 @@ class Arguments:
         found = {}
         for spec in self._layouts:
             raw = self._arena[spec["offset"] : spec["offset"] + spec["bytes"]].clone()
-            flat = raw.view(_DTYPES[spec["dtype"]])
+            flat = raw.view(DTYPES[spec["dtype"]])
             place = (spec["shape"], spec["stride"], spec["storage_offset"])
             found[spec["name"]] = flat.as_strided(*place)
         return [found.get(name) for name in self._names]
@@ -81,7 +81,7 @@ class Arguments:
 
 def _elements_before(spec: Spec) -> int:
     """Elements of the shared memory before the first of an argument."""
-    before: int = spec["offset"] // _DTYPES[spec["dtype"]].itemsize + spec["storage_offset"]
+    before: int = spec["offset"] // DTYPES[spec["dtype"]].itemsize + spec["storage_offset"]
     return before
 
 

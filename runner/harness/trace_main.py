@@ -1,7 +1,7 @@
 """The process that traces a submission: interpreted, and watched.
 
 Commands: ``load`` (import the submission), ``trace`` (one call of `backward` on arguments of given
-shapes without memory, as on a given GPU: what its launches move and compute), ``map`` (one call on
+shapes, as on a given GPU: what its launches move and compute), ``map`` (one call on
 arguments that lie in shared memory: which parts of them its programs touch). Answers are as little
 believed as anything from here.
 """
@@ -22,11 +22,12 @@ class TraceHarness(SubmissionHarness):
         # Here, because libraries write when they are imported.
         from . import (
             counting,
+            imagined,
             interpreter,
-            launches,
             mapping,
             phantom,
             pretended,
+            tally,
             tensors,
             warm_up,
             watched,
@@ -36,7 +37,7 @@ class TraceHarness(SubmissionHarness):
         watched.install()
         counting.install()
         warm_up.run()
-        self._launches, self._phantom = launches, phantom
+        self._imagined, self._phantom, self._tally = imagined, phantom, tally
         self._pretended, self._watched = pretended, watched
         self._mapping, self._tensors = mapping, tensors
 
@@ -44,17 +45,28 @@ class TraceHarness(SubmissionHarness):
         return {**super().handlers(), "trace": self._trace, "map": self._map}
 
     def _trace(self, command: Message) -> Message:
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        seen = self._phantom.Phantom(self.path)
+        tally = self._tally.Tally()
+        seen = self._phantom.Phantom(self.path, tally)
         pretending = self._pretended.pretending(command["gpu"])
         try:
-            with pretending, FakeTensorMode(), self._watched.watched_by(seen):
-                self.backward(*(spec and self._launches.empty(spec) for spec in command["specs"]))
+            with pretending, self._imagined.imagining(tally.heard):
+                given = self._imagined.arguments(command["specs"])
+                tally.is_on = True
+                with self._watched.watched_by(seen):
+                    returned = self.backward(*given)
+                tally.is_on = False
+                made = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+                read = [tally.moved(tensor, "loaded") for tensor in given if tensor is not None]
+                written = [tally.moved(tensor, "stored") for tensor in made]
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
-        wrapped = [[line, kernel] for line, kernel in seen.wrapped_lines.items()]
-        return {"launches": seen.launches, "wrapped": wrapped}
+        return {
+            "launches": [entry.told() for entry in tally.entries.values()],
+            "left_out": tally.left_out,
+            "read": read,
+            "written": written,
+            "wrapped": [[line, kernel] for line, kernel in seen.wrapped_lines.items()],
+        }
 
     def _map(self, command: Message) -> Message:
         inputs = self._tensors.open_arena("inputs")

@@ -6,8 +6,10 @@ bounded, and every field is read as what it should be or not at all.
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self
@@ -27,6 +29,8 @@ from wire.verdict import Verdict
 TEXTS_BYTES = 64 << 20
 COMPILE_SECONDS = 120.0
 MOST_KERNELS = 12
+# Evidence is the same each time; nobody gains by knowing what only a model is made of.
+INTEGERS_SEED = 0
 LIMITS = Limits(wall=300.0, cpu=900.0, memory=4 << 30)
 
 Answer = dict[str, Any]
@@ -90,10 +94,10 @@ class Compiler(Looking):
         self._texts = self.running.arena("texts")
 
     def compile(
-        self, specs: Sequence[Mapping[str, Any] | None], gpus: Sequence[Gpu]
+        self, specs: Sequence[Mapping[str, Any] | None], gpus: Sequence[Gpu], *, texts: bool = True
     ) -> tuple[list[Answer], list[str]]:
         """What is launched on arguments of `specs` on each GPU, compiled for it, as the process tells
-        it, and its remarks.
+        it, and its remarks; without `texts` what its figures are made of.
 
         Raises:
             SessionFailed: `backward` raised, or the process failed.
@@ -103,6 +107,7 @@ class Compiler(Looking):
             "specs": list(specs),
             "gpus": [plain(gpu) for gpu in gpus],
             "most": MOST_KERNELS,
+            "texts": texts,
         }
         reply, _ = self.conversation.ask(command, COMPILE_SECONDS, "compiling")
         if "error" in reply:
@@ -156,15 +161,20 @@ def _list(value: Any) -> list[Any]:
 
 
 def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any] | None]:
-    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous;
-    None for a buffer, since nothing is added up where time is measured."""
-    shapes = [lengths(argument.shape, dims) for argument in problem.arguments]
-    specs = [
-        {
+    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous; of
+    integers the values, too, as base64 of their bytes, compressed. None for a buffer, since nothing is
+    added up where time is measured."""
+    integers = problem.make_integers(dims, INTEGERS_SEED)
+    found: list[dict[str, Any] | None] = []
+    for argument in problem.arguments:
+        shape = lengths(argument.shape, dims)
+        spec: dict[str, Any] = {
             "dtype": dtype_name(argument.dtype),
             "shape": list(shape),
             "stride": list(torch.empty(shape, device="meta").stride()),
         }
-        for argument, shape in zip(problem.arguments, shapes, strict=True)
-    ]
-    return [*specs, *(None for _ in problem.buffers)]
+        if argument.name in integers:
+            raw = integers[argument.name].contiguous().numpy().tobytes()
+            spec["values"] = base64.b64encode(zlib.compress(raw, 1)).decode()
+        found.append(spec)
+    return [*found, *(None for _ in problem.buffers)]

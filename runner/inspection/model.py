@@ -14,11 +14,12 @@ a square would, so that one in the square root of their number goes to memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from problems.spec import Cost
+from problems.spec import Benchmark, Cost
 from runner.inspection.gpus import Gpu
-from wire.inspection import CompiledKernel, ModelledTime, TensorTraffic, Trace
+from wire.inspection import MODEL, CompiledKernel, ModelledTime, TensorTraffic, Trace
 
 SECTOR = 32
 # Seconds from a load that misses every cache to its data, on the generations modelled; microbenchmarks
@@ -37,27 +38,51 @@ _TENSOR = {"fp16": "fp16", "bf16": "bf16", "fp32": "tf32", "fp8e4nv": "fp8", "fp
 
 def modelled(
     gpu: Gpu,
-    shape: str,
+    benchmark: Benchmark,
     cost: Cost,
     traces: Iterable[Trace],
     kernels: Iterable[CompiledKernel],
+    grids: Mapping[str, int],
 ) -> ModelledTime | None:
-    """The time of all launches, or None if one of them is not known as compiled."""
-    compiled = {k.name: k for k in kernels if k.target == gpu.target and not k.error}
+    """The time of all launches, at least the roofline's; None if one of them is not known as compiled.
+
+    `traces` may be of another GPU: what is moved and computed is much the same. `grids` says how many
+    programs each kernel has there, which may go with the number of multiprocessors.
+    """
+    compiled: dict[str, CompiledKernel] = {}
+    for one in kernels:
+        if one.target == gpu.target and not one.error:
+            compiled.setdefault(one.name, one)
     seconds = 0.0
     parts: dict[str, float] = {}
     for trace in traces:
-        kernel = compiled.get(trace.kernel)
-        if kernel is None:
+        if trace.programs and trace.kernel not in compiled:
             return None
-        launch = _launch(gpu, trace, kernel)
-        seconds += launch
-        parts[trace.kernel] = parts.get(trace.kernel, 0.0) + launch
+        kernel = compiled.get(trace.kernel)
+        part = _launches(gpu, _on(kernel, trace, grids), kernel)
+        seconds += part
+        name = trace.kernel if trace.programs else "PyTorch"
+        parts[name] = parts.get(name, 0.0) + part
     if not seconds:
         return None
+    least = roofline(gpu, cost)
     return ModelledTime(
-        gpu=gpu.name, shape=shape, seconds=seconds, roofline=roofline(gpu, cost), parts=parts
+        gpu=gpu.name,
+        shape=benchmark.model,
+        seconds=max(seconds, least),
+        roofline=least,
+        parts=parts,
+        benchmark=benchmark.name,
+        version=MODEL,
     )
+
+
+def _on(kernel: CompiledKernel | None, trace: Trace, grids: Mapping[str, int]) -> Trace:
+    """The trace with as many programs as `kernel` has on its own GPU."""
+    if kernel is None:
+        return trace
+    here = math.prod(kernel.grid)
+    return replace(trace, programs=max(trace.programs * here // grids.get(kernel.name, here), 1))
 
 
 def roofline(gpu: Gpu, cost: Cost) -> float:
@@ -69,26 +94,43 @@ def roofline(gpu: Gpu, cost: Cost) -> float:
     )
 
 
-def _launch(gpu: Gpu, trace: Trace, kernel: CompiledKernel) -> float:
+def _launches(gpu: Gpu, trace: Trace, kernel: CompiledKernel | None) -> float:
+    """All launches of a trace, each with its share of the work; without a kernel PyTorch's own."""
+    units = _units(gpu, trace, kernel) if kernel else _library(gpu, trace)
+    return trace.launches * gpu.launch_seconds + units
+
+
+def _units(gpu: Gpu, trace: Trace, kernel: CompiledKernel) -> float:
     blocks = max(round(kernel.occupancy * gpu.warps / kernel.num_warps), 1)
     resident = min(trace.programs, gpu.multiprocessors * blocks)
-    asked = max(trace.bytes, trace.sectors * SECTOR)
-    memory = sum(_from_memory(gpu, t, resident) for t in trace.tensors)
+    # An atomic operation reads and writes in the second-level cache.
+    changed = sum(t.stored for t in trace.tensors if t.atomics)
+    asked = max(trace.bytes, trace.sectors * SECTOR) + changed
+    memory = sum(_from_memory(gpu, t, trace.launches, resident) for t in trace.tensors)
     busy = _busy(gpu, kernel, resident / gpu.multiprocessors)
     units = max(
         memory / (gpu.bandwidth * busy),
         asked / gpu.l2_bandwidth,
         trace.flops.get("vector", 0) / (gpu.vector_flops * VECTOR_SHARE),
         trace.flops.get("special", 0) / (gpu.vector_flops * SPECIAL_SHARE),
-        _products(gpu, trace, kernel),
+        _products(gpu, trace, bool(kernel.tensor_core)),
     )
-    return gpu.launch_seconds + units * _tail(trace.programs, gpu.multiprocessors)
+    return units * _tail(trace.programs, gpu.multiprocessors)
 
 
-def _from_memory(gpu: Gpu, traffic: TensorTraffic, resident: int) -> float:
+def _library(gpu: Gpu, trace: Trace) -> float:
+    """An operation of PyTorch's streams what it moves and is as fast as its slowest unit."""
+    return max(
+        trace.bytes / gpu.bandwidth,
+        trace.flops.get("vector", 0) / (gpu.vector_flops * VECTOR_SHARE),
+        _products(gpu, trace, True),
+    )
+
+
+def _from_memory(gpu: Gpu, traffic: TensorTraffic, launches: int, resident: int) -> float:
     moved = max(traffic.loaded + traffic.stored, traffic.minimum)
     again = moved - traffic.minimum
-    if traffic.minimum <= gpu.l2_bytes / 2:
+    if traffic.minimum / launches <= gpu.l2_bytes / 2:
         return float(traffic.minimum)
     return traffic.minimum + again / math.sqrt(resident)
 
@@ -106,12 +148,11 @@ def _busy(gpu: Gpu, kernel: CompiledKernel, blocks: float) -> float:
     return min(under_way / needed, 1.0)
 
 
-def _products(gpu: Gpu, trace: Trace, kernel: CompiledKernel) -> float:
+def _products(gpu: Gpu, trace: Trace, on_tensor_cores: bool) -> float:
     total = 0.0
     for kind, flops in trace.flops.items():
         if kind.startswith("tensor_"):
             rate = gpu.tensor_flops.get(_TENSOR.get(kind.removeprefix("tensor_"), ""))
-            on_tensor_cores = kernel.tensor_core and rate
             total += flops / (rate if on_tensor_cores and rate else gpu.vector_flops)
     return total
 

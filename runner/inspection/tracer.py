@@ -1,18 +1,20 @@
 """What the kernels of a submission move and compute at a benchmark shape, from programs run as samples.
 
-Some programs of each launch run in the interpreter at the full size, on tensors without memory; what
-they did is scaled to the whole grid. Bytes are counted as the kernel asks for them: loading a tensor
-twice counts twice, whatever the caches absorb.
+Some programs of each launch run in the interpreter at the full size, on floating tensors without memory
+and integers with true values; what they did is scaled to the whole grid. Bytes are counted as the kernel
+asks for them: loading a tensor twice counts twice, whatever the caches absorb. What is told here comes
+from a process that the submission shares: `plausible` says what of it is believed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from problems.spec import Dims, Problem
-from runner.failures import SessionFailed, from_error, text
+from runner.failures import from_error, text
 from runner.inspection import mapping
 from runner.inspection.compiler import Looking, plain, specs_of
 from runner.inspection.gpus import Gpu
@@ -21,10 +23,27 @@ from wire.access_maps import AccessMaps
 from wire.inspection import Finding, TensorTraffic, Trace
 from wire.verdict import Verdict
 
-TRACE_SECONDS = 90.0
-MOST_LAUNCHES = 64
+TRACE_SECONDS = 150.0
+MOST_TRACES = 96
+# CUDA C++ Programming Guide, "Compute Capabilities": the largest sizes of a grid.
+LARGEST_GRID = (2**31 - 1, 65535, 65535)
 _MOST_TENSORS = 40
 _MOST_KINDS = 12
+# Of bytes or FLOPs of one launch: sums of these are still stored.
+MOST = 1 << 53
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What one call of `backward` did, as its process tells it: `read` are bytes of each argument by
+    kernels and operations together, `written` those of each gradient; `left_out` counts launches that
+    were too many to be told."""
+
+    traces: tuple[Trace, ...]
+    findings: tuple[Finding, ...] = ()
+    read: tuple[int, ...] = ()
+    written: tuple[int, ...] = ()
+    left_out: int = 0
 
 
 class Tracer(Looking):
@@ -35,10 +54,9 @@ class Tracer(Looking):
             sandbox, "trace_main", arenas=mapping.ARENAS, environment={"TRITON_INTERPRET": "1"}
         )
 
-    def trace(
-        self, problem: Problem, dims: Dims, gpu: Gpu
-    ) -> tuple[tuple[Trace, ...], tuple[Finding, ...]]:
-        """One Trace for each launch, in order, and the lines on which 32-bit integers wrapped.
+    def trace(self, problem: Problem, dims: Dims, gpu: Gpu) -> Traced:
+        """The call at this shape; in it a Trace for each kernel and grid and each operation, and the
+        lines on which 32-bit integers wrapped.
 
         Raises:
             SessionFailed: `backward` raised on tensors without values, or the process failed.
@@ -47,9 +65,14 @@ class Tracer(Looking):
         reply, _ = self.conversation.ask(command, TRACE_SECONDS, "tracing")
         if "error" in reply:
             raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
-        launches = _list(reply.get("launches"))[:MOST_LAUNCHES]
-        traces = tuple(_trace(told, dims) for told in launches if isinstance(told, dict))
-        return traces, _wrapped(reply.get("wrapped"))
+        launches = _list(reply.get("launches"))[:MOST_TRACES]
+        return Traced(
+            traces=tuple(_trace(told, dims) for told in launches if isinstance(told, dict)),
+            findings=_wrapped(reply.get("wrapped")),
+            read=_numbers(reply.get("read"), len(problem.arguments)),
+            written=_numbers(reply.get("written"), len(problem.gradients)),
+            left_out=_number(reply.get("left_out")),
+        )
 
     def map(self, problem: Problem) -> AccessMaps:
         """Which parts of each tensor its programs touch, on a small case.
@@ -60,50 +83,9 @@ class Tracer(Looking):
         return mapping.mapped(problem, self.running, self.conversation)
 
 
-@dataclass(frozen=True)
-class Traced:
-    """What was found. `remarks` say why traces are missing or mean less; `unmapped` why maps are."""
-
-    traces: tuple[Trace, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    remarks: tuple[str, ...] = ()
-    maps: AccessMaps | None = None
-    unmapped: tuple[str, ...] = ()
-
-
-def traced(problem: Problem, source: str, sandbox: Sandbox, dims: Dims, gpu: Gpu) -> Traced:
-    """What the submission does wrong ends in a remark."""
-    with Tracer(sandbox) as tracer:
-        tracer.start()
-        try:
-            tracer.load(problem, source)
-            traces, findings = tracer.trace(problem, dims, gpu)
-        except SessionFailed as failure:
-            return Traced(remarks=(f"The kernels could not be traced. {failure.headline}",))
-        found = Traced(traces, findings, _by_values(problem, traces))
-        try:
-            return replace(found, maps=tracer.map(problem))
-        except SessionFailed as failure:
-            why = f"What each program touches could not be mapped. {failure.headline}"
-            return replace(found, unmapped=(why,))
-
-
-def _by_values(problem: Problem, traces: Sequence[Trace]) -> tuple[str, ...]:
-    """Said where integers that a kernel read decide what it touches: here they are all 0."""
-    integers = [a.name for a in problem.arguments if not a.dtype.is_floating_point]
-    if not integers or not traces:
-        return ()
-    return (
-        f"Traced with zeros for {' and '.join(integers)}: what is read and written through them is not "
-        "what real values would give, and no time is modelled.",
-    )
-
-
 def _trace(told: Mapping[str, Any], dims: Dims) -> Trace:
-    programs = max(_number(told.get("programs")), 1)
-    scale = programs / max(_number(told.get("sampled")), 1)
     tensors = tuple(
-        _traffic(text(name, 200), of, scale)
+        _traffic(text(name, 200), of)
         for name, of in list(_dict(told.get("tensors")).items())[:_MOST_TENSORS]
         if isinstance(of, dict)
     )
@@ -111,26 +93,36 @@ def _trace(told: Mapping[str, Any], dims: Dims) -> Trace:
     return Trace(
         kernel=text(told.get("kernel", ""), 200),
         shape=dict(dims),
-        programs=programs,
+        programs=_programs(told.get("grid")),
         bytes=sum(t.loaded + t.stored for t in tensors),
         minimum_bytes=sum(t.minimum for t in tensors),
         sectors=sum(t.sectors for t in tensors),
-        flops={text(kind, 40): round(_number(n) * scale) for kind, n in flops},
+        flops={text(kind, 40): _number(n) for kind, n in flops},
         tensors=tensors,
+        launches=max(_number(told.get("launches")), 1),
     )
 
 
-def _traffic(name: str, told: Mapping[str, Any], scale: float) -> TensorTraffic:
-    loaded = round(_number(told.get("loaded")) * scale)
-    stored = round(_number(told.get("stored")) * scale)
-    size = _number(told.get("size"))
+def _programs(grid: Any) -> int:
+    """Of a grid that a GPU can launch; 0 of none, and of none that exists."""
+    sizes = _list(grid)
+    if len(sizes) != len(LARGEST_GRID):
+        return 0
+    for size, largest in zip(sizes, LARGEST_GRID, strict=True):
+        if not 0 < _number(size) <= largest:
+            return 0
+    return math.prod(sizes)
+
+
+def _traffic(name: str, told: Mapping[str, Any]) -> TensorTraffic:
+    loaded, stored = _number(told.get("loaded")), _number(told.get("stored"))
     return TensorTraffic(
         tensor=name,
         loaded=loaded,
         stored=stored,
-        minimum=min(loaded, size) + min(stored, size),
-        sectors=round(_number(told.get("sectors")) * scale),
-        atomics=round(_number(told.get("atomics")) * scale),
+        minimum=min(_number(told.get("minimum")), loaded + stored),
+        sectors=_number(told.get("sectors")),
+        atomics=_number(told.get("atomics")),
     )
 
 
@@ -150,7 +142,13 @@ def _wrapped(told: Any) -> tuple[Finding, ...]:
 
 
 def _number(value: Any) -> int:
-    return value if type(value) is int and 0 <= value < 1 << 62 else 0
+    return value if type(value) is int and 0 <= value < MOST else 0
+
+
+def _numbers(values: Any, count: int) -> tuple[int, ...]:
+    """As many as there should be; what was not told is 0."""
+    told = [_number(value) for value in _list(values)[:count]]
+    return (*told, *[0] * (count - len(told)))
 
 
 def _list(value: Any) -> Sequence[Any]:
