@@ -70,7 +70,8 @@ def kept(slug: str, name: str = COMPILED) -> dict[str, Any]:
 def record(file: Path) -> None:
     """Compile one file and put its figures in the place of the earlier ones."""
     slug = file.parent.name
-    found = inspect(get_problem(slug), file.read_text(encoding="utf-8"), best_sandbox())
+    source = file.read_text(encoding="utf-8")
+    found = inspect(get_problem(slug), source, best_sandbox(), every_shape=True)
     if not found.kernels or found.maps is None:
         sys.exit(f"{file}: {' '.join(found.remarks)}")
     figures = replace(found.without_texts(), maps=None).to_json()

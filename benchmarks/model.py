@@ -1,7 +1,7 @@
 """Does the modelled time order kernels as a GPU does? python -m benchmarks.model [--gpu] [PROBLEM ...]
 
 Takes every reference kernel and makes slower variants of it: all of it done twice, arguments cast to
-float32 first, arguments laid out by columns (not coalesced), tiles an eighth or a quarter as large. Each
+float32 first, arguments laid out by columns (not coalesced), tiles a quarter as large. Each
 is compiled and traced on its problem's first GPU shape and gets a modelled time; results/model.json
 keeps them. With `--gpu` each is run on the GPU that is here and its time measured; no sandbox, no
 compiler for other targets: what is modelled comes from the file, so that all of it takes some minutes.
@@ -135,7 +135,7 @@ def variants(source: str) -> Iterator[tuple[str, str]]:
     yield "in float32", source + IN_FLOAT32
     yield "by columns", source + BY_COLUMNS
     smaller = re.sub(
-        r"^TILE = (\d+)", lambda m: f"TILE = {int(m[1]) // 8}", source, flags=re.MULTILINE
+        r"^TILE = (\d+)", lambda m: f"TILE = {int(m[1]) // 4}", source, flags=re.MULTILINE
     )
     smaller = re.sub(r"^BLOCK = 128", "BLOCK = 32", smaller, flags=re.MULTILINE)
     smaller = smaller.replace("BLOCK_M, BLOCK_N = 4, 1024", "BLOCK_M, BLOCK_N = 1, 256")

@@ -1,8 +1,8 @@
 """The look inside a submission's kernels that follows its verdict.
 
-It is for people to learn from and decides nothing: whatever goes wrong with it is told on the page and
-changes no verdict. The same source of the same problem compiles to the same, so that it is kept for a
-while.
+It is for people to learn from and changes no verdict, whatever goes wrong with it; a modelled time in it
+ranks what was accepted. The same source of the same problem compiles to the same, so that it is kept
+for a while.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from celery.exceptions import SoftTimeLimitExceeded
 from problems.spec import Problem
 from runner.inspection.inspect import inspect
 from sandbox.spec import Sandbox
-from wire.inspection import Inspection
+from wire.inspection import MODEL, Inspection
 from wire.packing import pack
 
 log = logging.getLogger(__name__)
 
-Inspect = Callable[[Problem, str, Sandbox], Inspection]
+Inspect = Callable[..., Inspection]
 
 
 class Inspector:
@@ -35,14 +35,15 @@ class Inspector:
         self._most = most
         self._kept: OrderedDict[str, bytes] = OrderedDict()
 
-    def packed(self, problem: Problem, source: str) -> bytes:
-        """The inspection of `source`, packed. If it fails, one that says so in its remarks."""
-        key = _key(problem, source)
+    def packed(self, problem: Problem, source: str, *, every_shape: bool = False) -> bytes:
+        """The inspection of `source`, packed, with modelled times on `every_shape` for a board. If it
+        fails, one that says so in its remarks."""
+        key = _key(problem, source, every_shape)
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
         try:
-            found = self._look(problem, source, self._sandbox)
+            found = self._look(problem, source, self._sandbox, every_shape=every_shape)
             packed = pack(found)
         except SoftTimeLimitExceeded:
             log.exception("looking inside took too long")
@@ -66,6 +67,7 @@ def _nothing(problem: Problem, why: str) -> Inspection:
     return Inspection(problem=problem.slug, shape="", dims={}, targets=(), remarks=(remark,))
 
 
-def _key(problem: Problem, source: str) -> str:
-    parts = (problem.slug, str(problem.version), version("triton"), source)
+def _key(problem: Problem, source: str, every_shape: bool) -> str:
+    versions = (str(problem.version), version("triton"), str(MODEL), str(every_shape))
+    parts = (problem.slug, *versions, source)
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()

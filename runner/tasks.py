@@ -177,7 +177,8 @@ def judge_submission(task: Any, raw: dict[str, str]) -> None:
         reporter.verdict(report)
     # Nobody waits for this but who wants to see it: the verdict is out, and the beats have ended.
     if is_inspected(job.language, report.verdict):
-        reporter.inspection(inspector().packed(get_problem(job.problem), job.source))
+        found = inspector().packed(get_problem(job.problem), job.source, every_shape=report.ranked)
+        reporter.inspection(found)
 
 
 def _judged(job: JobMessage, reporter: Reporter) -> Report:

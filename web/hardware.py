@@ -20,16 +20,29 @@ class HardwareKind:
     name: str
     label: str
     languages: tuple[str, ...]
-    measures_time: bool  # ranked by score if so, else by who solved it first
+    measures_time: bool  # ranked by it if so
+    models_time: (
+        bool  # ranked by modelled times once they are there; who solved it first leads the rest
+    )
     claim: str  # what the board may say of an accepted submission
+
+    @property
+    def shapes(self) -> str:
+        """Which of a problem's benchmark shapes its times are on."""
+        return "gpu" if self.models_time else self.name
 
 
 _KINDS = {
     kind.name: kind
     for kind in (
-        HardwareKind(Hardware.CPU, "CPU", ("pytorch",), True, "timed on this site's CPU"),
+        HardwareKind(Hardware.CPU, "CPU", ("pytorch",), True, False, "timed on this site's CPU"),
         HardwareKind(
-            Hardware.INTERPRETER, "Triton interpreter", ("triton",), False, "logic checked"
+            Hardware.INTERPRETER,
+            "Triton interpreter",
+            ("triton",),
+            measures_time=False,
+            models_time=True,
+            claim="logic checked",
         ),
     )
 }

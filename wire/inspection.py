@@ -199,13 +199,16 @@ class Inspection:
         lists = (inspection.findings, inspection.traces, inspection.models, inspection.remarks)
         if any(len(rows) > MOST_ROWS for rows in lists):
             raise Unreadable(f"there are more than {MOST_ROWS} findings, traces, models or remarks")
-        if any(not 0 < model.roofline <= model.seconds for model in inspection.models):
-            raise Unreadable("a modelled time is not positive, or beyond the roofline")
+        if any(model.seconds <= 0 or model.roofline <= 0 for model in inspection.models):
+            raise Unreadable("a modelled time is not positive")
+        if any(model.efficiency > 1 and model.version == MODEL for model in inspection.models):
+            raise Unreadable("a modelled time is beyond the roofline")
         for kernel in inspection.kernels:
             _check(kernel)
         if inspection.maps:
             access_maps.check(inspection.maps)
-        return inspection
+        # Older models told of times beyond the roofline, which are none.
+        return replace(inspection, models=tuple(m for m in inspection.models if m.efficiency <= 1))
 
     def without_texts(self) -> Inspection:
         """The figures alone; of access maps, of what there are some."""

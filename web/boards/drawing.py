@@ -71,7 +71,7 @@ def _rows(key: BoardKey, page: int) -> tuple[Row, ...]:
 def draw(rank: int, standing: Standing, *, is_own: bool = False) -> Row:
     """The row of a standing; the reader's own one looks different."""
     kind = get_kind(standing.hardware)
-    benchmarks = get_problem(standing.problem).benchmarks.get(kind.name, ())
+    benchmarks = get_problem(standing.problem).benchmarks.get(kind.shapes, ())
     timings = {timing["name"]: timing for timing in standing.timings}
     cells = tuple(timings.get(benchmark.name) for benchmark in benchmarks)
     context = {

@@ -9,12 +9,15 @@ from django.db import models
 from django.db.models import Q
 
 from web.submissions.models import Submission
+from wire.inspection import MODEL
 
 
 class Standing(models.Model):
     """A user's best accepted submission for a problem on one kind of hardware.
 
     `timings` is a list of {name, median, speedup, efficiency}, one for each benchmark shape; seconds.
+    Where times are modelled and not measured it is {name, modelled, roofline, efficiency}, and
+    `model_version` says by which model: scores of different ones are not compared.
     """
 
     problem = models.CharField(max_length=64)
@@ -25,6 +28,7 @@ class Standing(models.Model):
     language = models.CharField(max_length=32)
     score = models.FloatField(null=True, blank=True)
     speedup = models.FloatField(null=True, blank=True)
+    model_version = models.PositiveIntegerField(null=True, blank=True)
     timings = models.JSONField(default=list, blank=True)
     achieved_at = models.DateTimeField()
 
@@ -42,6 +46,11 @@ class Standing(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} on {self.problem}, {self.hardware}"
+
+    @property
+    def comparable_score(self) -> float | None:
+        """The score, unless an older model made it."""
+        return self.score if self.model_version in (None, MODEL) else None
 
 
 class BoardVersion(models.Model):

@@ -8,23 +8,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, OrderBy, Q, QuerySet, When
 
 from problems.spec import Problem
 from web.accounts.models import User
 from web.boards.models import Standing
 from web.hardware import HardwareKind
+from wire.inspection import MODEL
 
 
 def board(problem: Problem, kind: HardwareKind) -> QuerySet[Standing]:
     """Every standing, best first."""
-    order = [F("score").desc()] if kind.measures_time else [F("achieved_at").asc()]
     return (
         _current(problem)
         .filter(hardware=kind.name)
         .select_related("user")
-        .order_by(*order, "achieved_at", "pk")
+        .order_by(*_by_score(kind), "achieved_at", "pk")
     )
+
+
+def _by_score(kind: HardwareKind) -> list[OrderBy]:
+    if kind.measures_time:
+        return [F("score").desc()]
+    if kind.models_time:
+        return [Case(When(model_version=MODEL, then=F("score"))).desc(nulls_last=True)]
+    return []
 
 
 def ranks(standings: Sequence[Standing], before: int, kind: HardwareKind) -> list[int]:
@@ -36,14 +44,15 @@ def ranks(standings: Sequence[Standing], before: int, kind: HardwareKind) -> lis
         return []
     counted = [own_rank(standings[0], kind)]
     for place, (above, below) in enumerate(pairwise(standings), start=before + 2):
-        counted.append(counted[-1] if _tied(above, below, kind) else place)
+        counted.append(counted[-1] if _tied(above, below) else place)
     return counted
 
 
-def _tied(one: Standing, other: Standing, kind: HardwareKind) -> bool:
-    if kind.measures_time:
-        return one.score == other.score
-    return one.achieved_at == other.achieved_at
+def _tied(one: Standing, other: Standing) -> bool:
+    score = one.comparable_score
+    if score != other.comparable_score:
+        return False
+    return score is not None or one.achieved_at == other.achieved_at
 
 
 def own_standings(problem: Problem, user: User) -> list[Standing]:
@@ -54,17 +63,21 @@ def own_standings(problem: Problem, user: User) -> list[Standing]:
 
 def own_rank(standing: Standing, kind: HardwareKind) -> int:
     """One more than the number of standings that are better."""
-    better = (
-        Q(score__gt=standing.score)
-        if kind.measures_time
-        else Q(achieved_at__lt=standing.achieved_at)
-    )
     rivals = Standing.objects.filter(
         problem=standing.problem,
         problem_version=standing.problem_version,
         hardware=standing.hardware,
     )
-    return 1 + rivals.filter(better).count()
+    return 1 + rivals.filter(_better(standing, kind)).count()
+
+
+def _better(standing: Standing, kind: HardwareKind) -> Q:
+    if kind.measures_time:
+        return Q(score__gt=standing.score)
+    scored = Q(model_version=MODEL)
+    if standing.comparable_score is not None:
+        return scored & Q(score__gt=standing.score)
+    return scored | Q(achieved_at__lt=standing.achieved_at)
 
 
 def _current(problem: Problem) -> QuerySet[Standing]:

@@ -1,17 +1,19 @@
-"""Keeping standings up to date. Called in the transaction that stores the verdict."""
+"""Keeping standings up to date. Called in the transaction that stores the verdict, or the inspection."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Case, F, When
 
 from web.accounts.models import User
 from web.boards.models import Standing
 from web.hardware import get_kind
+from web.inspection.models import StoredInspection
 from web.submissions.models import Submission
 from web.submissions.reports import BadReport, parse_report
+from wire.inspection import MODEL
 from wire.verdict import Report, Verdict
 
 logger = logging.getLogger(__name__)
@@ -21,9 +23,9 @@ def update_standing(submission: Submission, report: Report) -> bool:
     """Put the submission on its board if it belongs there; whether it now stands there.
 
     It belongs there when a user submitted it, it was accepted and the judge says it may be ranked. It
-    replaces the user's row when it solves a newer version of the problem or, on hardware that
-    measures time, has the higher score. Of two with the same score, and where nothing is measured, the
-    one posted earlier stays, whichever of them was judged first.
+    replaces the user's row when it solves a newer version of the problem or has the higher score,
+    measured or modelled. Of two with the same score, or without one, the one posted earlier stays,
+    whichever of them was judged first.
     """
     if not _belongs(submission, report):
         return False
@@ -39,10 +41,17 @@ def update_standing(submission: Submission, report: Report) -> bool:
     if standing is None:
         Standing.objects.create(**key, **values)
         return True
-    if not _is_better(submission, report, standing):
+    if not _is_better(values, standing):
         return False
     _overwrite(standing, values)
     return True
+
+
+def inspection_came(submission: Submission) -> None:
+    """A look inside may have brought a modelled time. In the transaction that stores it."""
+    is_on_board = submission.is_done and submission.mode == Submission.Mode.SUBMIT
+    if is_on_board and submission.user_id and get_kind(submission.hardware).models_time:
+        restore_standing(submission.user_id, submission.problem, submission.hardware)
 
 
 def restore_standing(user_id: int, problem: str, hardware: str) -> Standing | None:
@@ -73,7 +82,8 @@ def _lock(user_id: int) -> None:
 
 def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report] | None:
     """What stands highest by the rule of `_is_better`."""
-    by_score = [F("score").desc(nulls_last=True)] if get_kind(hardware).measures_time else []
+    kind = get_kind(hardware)
+    score = _modelled_score() if kind.models_time else F("score")
     accepted = Submission.objects.filter(
         user_id=user_id,
         problem=problem,
@@ -82,7 +92,7 @@ def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report
         verdict=Verdict.ACCEPTED,
         report__ranked=True,
     )
-    ordered = accepted.order_by("-problem_version", *by_score, "created_at", "pk")
+    ordered = accepted.order_by("-problem_version", score.desc(nulls_last=True), "created_at", "pk")
     for submission in ordered.defer("source").iterator(chunk_size=20):
         try:
             report = parse_report(submission.report)
@@ -94,7 +104,19 @@ def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report
     return None
 
 
+def _modelled_score() -> Case:
+    return Case(
+        When(
+            inspection__model_version=MODEL,
+            inspection__problem_version=F("problem_version"),
+            then=F("inspection__score"),
+        )
+    )
+
+
 def _overwrite(standing: Standing, values: dict[str, Any]) -> None:
+    if all(getattr(standing, name) == value for name, value in values.items()):
+        return  # nothing on the board changed, and nobody has to draw it again
     for name, value in values.items():
         setattr(standing, name, value)
     standing.save()
@@ -108,24 +130,28 @@ def _belongs(submission: Submission, report: Report) -> bool:
     return report.score is not None or not get_kind(submission.hardware).measures_time
 
 
-def _is_better(submission: Submission, report: Report, standing: Standing) -> bool:
-    if submission.problem_version != standing.problem_version:
-        return submission.problem_version > standing.problem_version
-    is_earlier = submission.created_at < standing.achieved_at
-    if not get_kind(submission.hardware).measures_time:
-        return is_earlier
-    if report.score is None or standing.score is None:
-        return report.score is not None
-    return report.score > standing.score or (report.score == standing.score and is_earlier)
+def _is_better(values: dict[str, Any], standing: Standing) -> bool:
+    if values["problem_version"] != standing.problem_version:
+        return bool(values["problem_version"] > standing.problem_version)
+    score, other = values["score"], standing.comparable_score
+    if score != other:
+        return other is None or (score is not None and score > other)
+    return bool(values["achieved_at"] < standing.achieved_at)
 
 
 def _values(submission: Submission, report: Report) -> dict[str, Any]:
-    return {
+    common = {
         "submission": submission,
         "problem_version": submission.problem_version,
         "language": submission.language,
+        "achieved_at": submission.created_at,
+    }
+    if get_kind(submission.hardware).models_time:
+        return common | _modelled(submission)
+    return common | {
         "score": report.score,
         "speedup": report.speedup,
+        "model_version": None,
         "timings": [
             {
                 "name": timing.name,
@@ -135,5 +161,25 @@ def _values(submission: Submission, report: Report) -> dict[str, Any]:
             }
             for timing in report.timings
         ],
-        "achieved_at": submission.created_at,
+    }
+
+
+def _modelled(submission: Submission) -> dict[str, Any]:
+    """What the look inside brought, if it is of this version of the problem and the model of today."""
+    found = (
+        StoredInspection.objects.filter(
+            submission=submission,
+            model_version=MODEL,
+            problem_version=submission.problem_version,
+        )
+        .only("score", "timings", "model_version")
+        .first()
+    )
+    if found is None:
+        return {"score": None, "speedup": None, "model_version": None, "timings": []}
+    return {
+        "score": found.score,
+        "speedup": None,
+        "model_version": found.model_version,
+        "timings": found.timings,
     }

@@ -22,6 +22,7 @@ from web.boards.queries import own_rank, own_standings
 from web.boards.shelf import Shelf
 from web.catalogue.routing import problem_view
 from web.hardware import HardwareKind, all_hardware, get_kind
+from wire.inspection import RANKED_GPU
 
 _LONGEST_ADDRESS = 200
 
@@ -32,6 +33,7 @@ def leaderboard(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Who stands where. `?hardware=` picks the board, `?page=` the page.
 
     Context: `problem`; `kind` (HardwareKind shown) and `kinds` (all); `benchmarks` (the columns);
+    `ranked_gpu` (the GPU of modelled times);
     `rows` (Row, ...); `page` (a paginator's page); `own` (the user's Row, or None) and
     `own_on_page` (whether `rows` has it).
     """
@@ -80,7 +82,8 @@ def _context(request: HttpRequest, problem: Problem, key: BoardKey) -> dict[str,
         "problem": problem,
         "kind": kind,
         "kinds": all_hardware(),
-        "benchmarks": problem.benchmarks.get(kind.name, ()) if kind.measures_time else (),
+        "benchmarks": problem.benchmarks.get(kind.shapes, ()),
+        "ranked_gpu": RANKED_GPU,
         "rows": [own if own and row.standing.pk == own.standing.pk else row for row in shown],
         "page": page,
         "own": own,

@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from web.boards.services import inspection_came
+from web.inspection.modelled import modelled
 from web.inspection.models import StoredInspection
 from web.submissions.models import Attempt, Submission
 from wire.messages import BadMessage, InspectionMessage
@@ -24,7 +26,7 @@ _MOST_DROPPED = 200
 
 
 def record_inspection(raw: Any) -> bool:
-    """Keep what a runner found inside a submission; whether it is kept.
+    """Keep what a runner found inside a submission, and rank by it; whether it is kept.
 
     Dropped: what is unreadable or about another problem, what comes from an attempt that is lost, and
     what comes after news from a later attempt. The same twice changes nothing.
@@ -55,8 +57,10 @@ def record_inspection(raw: Any) -> bool:
                 "figures": inspection.without_texts().to_json(),
                 "packed": packed,
                 "received_at": timezone.now(),
+                **modelled(inspection),
             },
         )
+        inspection_came(submission)
     return True
 
 

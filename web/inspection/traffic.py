@@ -34,9 +34,11 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Launch:
-    """One traced launch: its sum and its tensors; FLOPs by kind."""
+    """The traced launches of one kernel: their sum and its tensors; FLOPs by kind. `programs` of one of
+    `launches`; none are those of an operation of PyTorch's."""
 
     total: Traffic
+    launches: int
     programs: int
     flops: dict[str, int]
     tensors: tuple[Traffic, ...]
@@ -45,6 +47,7 @@ class Launch:
 def launch(trace: Trace) -> Launch:
     return Launch(
         total=Traffic(trace.kernel, trace.bytes, trace.minimum_bytes, trace.sectors),
+        launches=trace.launches,
         programs=trace.programs,
         flops=trace.flops,
         tensors=tuple(map(_of_tensor, trace.tensors)),

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from problems.spec import Cost
+from problems.spec import Benchmark, Cost
 from runner.inspection.gpus import GPUS
 from runner.inspection.model import modelled, roofline
 from wire.inspection import CompiledKernel, MemoryAccess, TensorTraffic, Trace
 
 GPU = GPUS["sm_90"]
 BYTES = 400_000_000
+SHAPE = Benchmark("shape", {}, "a model")
 COST = Cost(bytes=2 * BYTES, vector_flops=10**8, matrix_flops=0)
 KERNEL = CompiledKernel(
     name="kernel",
@@ -44,14 +45,15 @@ TRACE = Trace(
 )
 
 
-def model(trace=TRACE, kernel=KERNEL):
-    found = modelled(GPU, "shape", COST, [trace], [kernel])
+def model(trace=TRACE, kernel=KERNEL, cost=COST):
+    found = modelled(GPU, SHAPE, cost, [trace], [kernel], {})
     assert found is not None
     return found
 
 
 def seconds(trace=TRACE, kernel=KERNEL):
-    return model(trace, kernel).seconds
+    """Of the launch itself, for a problem that asks for nothing."""
+    return model(trace, kernel, Cost(bytes=1)).seconds
 
 
 def test_a_kernel_that_streams_all_and_nothing_twice_is_near_the_roofline_and_not_below():
@@ -104,5 +106,39 @@ def test_products_without_tensor_cores_take_the_vector_units():
 
 
 def test_a_kernel_that_did_not_compile_has_no_modelled_time():
-    assert modelled(GPU, "shape", COST, [TRACE], [replace(KERNEL, error="no")]) is None
-    assert modelled(GPU, "shape", COST, [], [KERNEL]) is None
+    assert modelled(GPU, SHAPE, COST, [TRACE], [replace(KERNEL, error="no")], {}) is None
+    assert modelled(GPU, SHAPE, COST, [], [KERNEL], {}) is None
+
+
+def test_no_time_is_below_the_roofline():
+    nothing = replace(TRACE, bytes=1, minimum_bytes=1, sectors=1, tensors=(), flops={})
+    assert model(nothing).efficiency == 1
+
+
+def test_two_launches_take_longer_than_one_of_the_same_work():
+    assert seconds(replace(TRACE, launches=2)) == pytest.approx(seconds() + GPU.launch_seconds)
+
+
+def test_what_pytorch_does_between_kernels_takes_its_time():
+    between = Trace("torch.zeros", {}, 0, BYTES, BYTES, BYTES // 32, {})
+    found = modelled(GPU, SHAPE, COST, [TRACE, between], [KERNEL], {})
+    assert found is not None
+    assert found.parts["PyTorch"] == pytest.approx(GPU.launch_seconds + BYTES / GPU.bandwidth)
+
+
+def test_a_grid_that_goes_with_the_number_of_multiprocessors_is_the_gpus_own():
+    other = GPUS["sm_80"]
+    kernel = replace(KERNEL, target="sm_80", grid=(other.multiprocessors,))
+    trace = replace(TRACE, programs=GPU.multiprocessors)
+    own = modelled(other, SHAPE, COST, [trace], [kernel], {"kernel": GPU.multiprocessors})
+    foreign = modelled(other, SHAPE, COST, [trace], [kernel], {})
+    assert own is not None
+    assert foreign is not None
+    assert own.seconds < foreign.seconds
+
+
+def test_an_atomic_operation_costs_more_than_a_store():
+    atomic = replace(TRACE.tensors[1], stored=20 * BYTES, minimum=BYTES)
+    assert seconds(replace(TRACE, bytes=21 * BYTES, tensors=(replace(atomic, atomics=BYTES),))) > (
+        seconds(replace(TRACE, bytes=21 * BYTES, tensors=(atomic,)))
+    )

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from problems import get_problem
+from runner.failures import SessionFailed
 from runner.inspection.gpus import GPUS
-from runner.inspection.tracer import traced
+from runner.inspection.tracer import Tracer
 from sandbox.choose import best_sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -33,30 +34,73 @@ def backward(grad_output, x):
 
 
 def trace(source, dims, problem="relu_squared"):
-    found = traced(get_problem(problem), source, best_sandbox(), dims, H100)
-    return found.traces, found.findings, found.remarks
+    with Tracer(best_sandbox()) as tracer:
+        tracer.start()
+        tracer.load(get_problem(problem), source)
+        return tracer.trace(get_problem(problem), dims, H100)
 
 
-@pytest.mark.parametrize("slug", ["relu_squared", "swiglu", "rms_norm", "softmax"])
-def test_a_reference_moves_hardly_more_than_the_least(slug):
+def of_reference(slug, file="triton.py"):
     problem = get_problem(slug)
     benchmark = problem.benchmarks["gpu"][0]
-    source = (ROOT / "kernels" / slug / "triton.py").read_text(encoding="utf-8")
-    traces, findings, remarks = trace(source, benchmark.dims, slug)
-    cost = problem.cost(benchmark.dims)
-    assert sum(t.bytes for t in traces) == pytest.approx(cost.bytes, rel=0.08)
-    assert (findings, remarks) == ((), ())
-    for one in traces:
+    source = (ROOT / "kernels" / slug / file).read_text(encoding="utf-8")
+    return trace(source, benchmark.dims, slug), problem.cost(benchmark.dims), problem
+
+
+@pytest.mark.parametrize("slug", ["relu_squared", "rms_norm", "softmax", "softmax_cross_entropy"])
+def test_a_reference_moves_hardly_more_than_the_least(slug):
+    traced, cost, _ = of_reference(slug)
+    assert sum(t.bytes for t in traced.traces) == pytest.approx(cost.bytes, rel=0.08)
+    assert (traced.findings, traced.left_out) == ((), 0)
+    for one in traced.traces:
         assert one.minimum_bytes <= one.bytes
         assert one.sectors * 32 >= one.bytes * 0.99
         assert one.flops["vector"] > 0
+
+
+def test_what_is_gathered_by_an_index_is_what_true_indices_reach():
+    traced, cost, problem = of_reference("moe_combine")
+    kernels = {t.kernel: t for t in traced.traces}
+    assert kernels["_tokens"].minimum_bytes == pytest.approx(cost.bytes, rel=0.02)
+    # Every row is taken, as the first kernel noted in programs that ran: the second has no work.
+    zeros = {t.tensor: t for t in kernels["_zero_padding"].tensors}["dz_ptr"]
+    assert zeros.stored == 0
+    dims = problem.benchmarks["gpu"][0].dims
+    assert traced.written == (2 * dims["R"] * dims["D"], 4 * dims["T"] * dims["K"])
+
+
+def test_pytorchs_own_operations_between_kernels_are_counted():
+    traced, cost, _ = of_reference("embedding", "triton_atomics.py")
+    zeros = next(t for t in traced.traces if t.kernel == "torch.zeros")
+    assert zeros.programs == 0
+    assert zeros.bytes == pytest.approx(cost.bytes, rel=0.05)
+    kernel = next(t for t in traced.traces if t.programs)
+    assert sum(t.atomics for t in kernel.tensors) > 0
+
+
+def test_lengths_may_be_looked_at():
+    traced = trace(
+        HEAD
+        + COPY.replace("(grad_output, x)", "(grad_output, q, k, v, out, lse, cu_seqlens)")
+        .replace(
+            "dx = torch.empty_like(x)",
+            "x = q.reshape(-1, 1024)[: int(cu_seqlens[-1]) // 2]\n    dx = torch.empty_like(x)",
+        )
+        .replace("return dx", "return dx, k, v"),
+        {"S": 2, "T": 512, "H": 2, "G": 1, "D": 1024},
+        "flash_attention",
+    )
+    (kernel,) = traced.traces
+    assert kernel.programs == 256
+    assert traced.read[1] == 256 * 1024 * 2
+    assert traced.written[0] == 256 * 1024 * 2
 
 
 def test_products_of_matrices_are_counted_as_what_they_are():
     problem = get_problem("linear")
     dims = problem.benchmarks["gpu"][0].dims
     source = (ROOT / "kernels/linear/triton.py").read_text(encoding="utf-8")
-    traces, _, _ = trace(source, dims, "linear")
+    traces = trace(source, dims, "linear").traces
     flops = sum(t.flops["tensor_bf16"] for t in traces)
     assert flops == pytest.approx(problem.cost(dims).matrix_flops, rel=0.01)
     loaded = {q.tensor: q for q in traces[0].tensors}["x_ptr"]
@@ -65,18 +109,16 @@ def test_products_of_matrices_are_counted_as_what_they_are():
 
 def test_a_stride_costs_sectors():
     dims = {"M": 100_000, "N": 1000}
-    narrow, _, _ = trace(HEAD + COPY, dims)
-    wide, _, _ = trace(
-        HEAD + COPY.replace("copy[(M,)](x, dx, N, 1,", "copy[(M,)](x, dx, N, 16,"), dims
-    )
-    before, after = ({q.tensor: q for q in t[0].tensors}["x_ptr"] for t in (narrow, wide))
+    narrow = trace(HEAD + COPY, dims)
+    wide = trace(HEAD + COPY.replace("copy[(M,)](x, dx, N, 1,", "copy[(M,)](x, dx, N, 16,"), dims)
+    before, after = ({q.tensor: q for q in t.traces[0].tensors}["x_ptr"] for t in (narrow, wide))
     assert before.loaded == after.loaded == 2 * 100_000 * 1000
     assert before.sectors * 32 == pytest.approx(before.loaded, rel=0.05)
     assert after.sectors * 32 == pytest.approx(16 * after.loaded, rel=0.05)
 
 
 def test_the_least_work_is_counted_exactly():
-    (one,), _, _ = trace(HEAD + COPY, {"M": 70_000, "N": 1024})
+    (one,) = trace(HEAD + COPY, {"M": 70_000, "N": 1024}).traces
     elements = 70_000 * 1024
     assert one.programs == 70_000
     assert one.bytes == one.minimum_bytes == 4 * elements
@@ -86,24 +128,23 @@ def test_the_least_work_is_counted_exactly():
 def test_an_offset_that_wraps_only_at_the_benchmark_shape_is_found_on_its_line():
     large = {"M": 1_200_000, "N": 2048}
     source = HEAD + COPY.replace("B=1024", "B=2048")
-    _, findings, _ = trace(source, large)
+    findings = trace(source, large).findings
     lines = source.splitlines()
     assert {f.kind for f in findings} == {"int32_overflow"}
     assert all("row * N" in lines[f.line - 1] for f in findings)
-    _, findings, _ = trace(source, {"M": 1_000_000, "N": 2048})
-    assert findings == ()
-    _, findings, _ = trace(source.replace("program_id(0)", "program_id(0).to(tl.int64)"), large)
-    assert findings == ()
+    assert trace(source, {"M": 1_000_000, "N": 2048}).findings == ()
+    wide = source.replace("program_id(0)", "program_id(0).to(tl.int64)")
+    assert trace(wide, large).findings == ()
 
 
-def test_what_depends_on_integers_is_said():
-    source = (ROOT / "kernels/embedding/triton_atomics.py").read_text(encoding="utf-8")
-    _, _, remarks = trace(source, {"M": 64, "V": 100, "N": 64}, "embedding")
-    assert any("zeros for" in r for r in remarks)
+def test_launches_of_one_kernel_with_one_grid_are_added_up():
+    source = HEAD + COPY.replace(
+        "    return dx", "    copy[(M,)](dx, dx, N, 1, B=1024)\n    return dx"
+    )
+    (one,) = trace(source, {"M": 70_000, "N": 1024}).traces
+    assert (one.launches, one.programs, one.bytes) == (2, 70_000, 2 * 4 * 70_000 * 1024)
 
 
-def test_a_file_that_cannot_be_traced_is_told_why():
-    source = "def backward(grad_output, x):\n    return int(x.sum())\n"
-    traces, _, (remark,) = trace(source, {"M": 4, "N": 4})
-    assert traces == ()
-    assert "could not be traced" in remark
+def test_a_file_that_looks_at_floating_values_cannot_be_traced():
+    with pytest.raises(SessionFailed, match="backward raised"):
+        trace("def backward(grad_output, x):\n    return int(x.sum())\n", {"M": 4, "N": 4})

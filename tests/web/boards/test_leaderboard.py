@@ -15,6 +15,7 @@ from tests.web.samples import make_submission
 from web.accounts.models import User
 from web.boards.drawing import Row
 from web.boards.models import Standing
+from wire.inspection import MODEL
 
 URL = reverse("leaderboard", args=["rms-norm"])
 ASKED = itertools.count()
@@ -22,7 +23,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def stand(user: User, score: float | None = None, *, minutes: int = 0, **changes: Any) -> Standing:
-    language = "triton" if score is None else "pytorch"
+    language = "triton" if score is None or "model_version" in changes else "pytorch"
     submission = make_submission(user, language=language)
     values: dict[str, Any] = {
         "problem": "rms_norm",
@@ -58,6 +59,54 @@ def test_the_higher_score_stands_higher_and_ties_share_a_rank(visitor: Client, d
         stand(user, score, minutes=-user.pk)
     assert [rank for _, rank in ranks(visitor)] == [1, 1, 3, 4]
     assert [name for name, _ in ranks(visitor)] == ["user3", "user1", "user2", "user0"]
+
+
+def modelled(user: User, score: float, **changes: Any) -> Standing:
+    timings = [
+        {"name": "llama-3-8b", "modelled": 0.00123, "roofline": 0.00045, "efficiency": score}
+    ]
+    values = {"score": score, "speedup": None, "model_version": MODEL, "timings": timings}
+    return stand(user, **(values | changes))
+
+
+def test_modelled_scores_rank_and_what_has_none_follows(visitor: Client, db: None) -> None:
+    a, b, c, d, e = users(5)
+    stand(a, minutes=20)
+    modelled(b, 0.4)
+    modelled(c, 0.9, model_version=MODEL - 1, minutes=10)
+    modelled(d, 0.6)
+    modelled(e, 0.6)
+    assert ranks(visitor, hardware="interpreter") == [
+        ("user3", 1),
+        ("user4", 1),
+        ("user1", 3),
+        ("user2", 4),
+        ("user0", 5),
+    ]
+    page = visitor.get(URL, {"hardware": "interpreter"}).content.decode()
+    for told in (
+        "not measured",
+        "H100",
+        "60 %",
+        "1.23 ms",
+        "450 µs",
+        "logic checked",
+        "older model",
+    ):
+        assert told in page
+    assert "90.0 %" not in page
+
+
+def test_the_own_modelled_rank_is_that_of_the_board(as_alice: Client, alice: User) -> None:
+    for number, user in enumerate(users(60)):
+        modelled(user, 0.5 + number / 1000)
+    stand(alice, minutes=5)
+    response = as_alice.get(URL, {"hardware": "interpreter"})
+    assert response.context["own"].rank == 61
+    modelled_own = Standing.objects.get(user=alice)
+    modelled_own.score, modelled_own.model_version = 0.5585, MODEL
+    modelled_own.save()
+    assert as_alice.get(URL, {"hardware": "interpreter"}).context["own"].rank == 2
 
 
 def test_in_the_interpreter_the_first_to_solve_stands_first(visitor: Client, db: None) -> None:
@@ -130,24 +179,32 @@ def test_ranks_go_on_over_the_pages(visitor: Client, db: None) -> None:
     assert [rank for _, rank in ranks(visitor, page=2)] == [51, 52, 53, 54, 55]
 
 
+@pytest.mark.parametrize("hardware", ["cpu", "interpreter"])
 @pytest.mark.parametrize("count", [60, 300])
 def test_the_number_of_queries_is_the_same_for_few_and_many(
-    as_alice: Client, visitor: Client, alice: User, django_assert_num_queries: Any, count: int
+    as_alice: Client,
+    visitor: Client,
+    alice: User,
+    django_assert_num_queries: Any,
+    count: int,
+    hardware: str,
 ) -> None:
+    put = modelled if hardware == "interpreter" else stand
     for number, user in enumerate(users(count)):
-        stand(user, 0.5 + number / 1000)
-    stand(alice, 0.4)
+        put(user, 0.5 + number / 1000)
+    put(alice, 0.4)
+    query = {"hardware": hardware}
     # version, number of rows, the page of rows, the first one's rank
     with django_assert_num_queries(4):
-        visitor.get(URL)
+        visitor.get(URL, query)
     with django_assert_num_queries(1):
-        visitor.get(URL)
+        visitor.get(URL, query)
     # session, user, version, own standings, own rank
     with django_assert_num_queries(5):
-        as_alice.get(URL)
+        as_alice.get(URL, query)
     # ... and the page of rows, the first one's rank; the own row is found among them
     with django_assert_num_queries(5):
-        as_alice.get(URL, {"page": 1 + count // 50})
+        as_alice.get(URL, query | {"page": 1 + count // 50})
 
 
 def test_an_empty_board_says_so(visitor: Client, db: None) -> None:
