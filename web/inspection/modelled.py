@@ -15,7 +15,7 @@ def modelled(inspection: Inspection) -> dict[str, Any]:
     """Fields of a StoredInspection. The score is the geometric mean, over the benchmark shapes of GPUs,
     of roofline time by modelled time on one GPU; None unless all of them were modelled by the model of
     today, for the problem's version of today."""
-    times = {
+    times: dict[str, dict[str, Any]] = {
         time.benchmark: {
             "name": time.benchmark,
             "modelled": time.seconds,

@@ -1,4 +1,4 @@
-"""What a submission tells of itself while it is looked into: forged, it gains no more than perfection."""
+"""What a submission tells of itself while it is looked into: forged, it gains nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace that shows less than the problem needs makes no time: nobody can claim more than the roofline."""
+"""A trace that shows less than the problem needs makes no time."""
 
 from __future__ import annotations
 
