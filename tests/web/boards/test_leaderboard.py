@@ -87,7 +87,7 @@ def test_modelled_scores_rank_and_what_has_none_follows(visitor: Client, db: Non
     for told in (
         "not measured",
         "H100",
-        "60 %",
+        "60.0 %",
         "1.23 ms",
         "450 µs",
         "logic checked",
