@@ -24,7 +24,7 @@ from runner.drawing import drawn, seed
 from runner.failures import SessionFailed
 from runner.hardware import HardwareSpec
 from runner.pool import Sessions, baseline_source
-from runner.roofline import cpu_peak
+from runner.roofline import Peak, cpu_peak
 from runner.session import Session
 from runner.timing import CpuTimer, Timer, against, objections
 from wire.inspection import Finding
@@ -68,6 +68,7 @@ class _Judging:
         self._progress = progress
         self._cases: list[CaseReport] = []
         self._timings: list[Timing] = []
+        self._peak: Peak | None = None  # known once something was timed
         self._failures: list[Failure] = []
         self._findings: tuple[Finding, ...] = ()
         self._printed = ""
@@ -227,7 +228,8 @@ class _Judging:
         )
 
     def _time(self, session: Session) -> None:
-        timer: Timer = CpuTimer(self._problem, cpu_peak())
+        self._peak = cpu_peak()
+        timer: Timer = CpuTimer(self._problem, self._peak)
         for number in range(self._request.hardware.processes):
             with ExitStack() as stack:
                 submission = session if number == 0 else self._another(stack)
@@ -237,8 +239,8 @@ class _Judging:
                 self._time_in(submission, baseline, timer, number)
         self._timings = [timer.timing(benchmark) for benchmark in self._benchmarks]
         if any(t.efficiency > 1 for t in self._timings):
-            peak = cpu_peak(again=True)
-            self._timings = [against(peak, self._problem, t, t.dims) for t in self._timings]
+            self._peak = cpu_peak(again=True)
+            self._timings = [against(self._peak, self._problem, t, t.dims) for t in self._timings]
 
     def _another(self, stack: ExitStack) -> Session:
         session = stack.enter_context(self._sessions.take(self._request.hardware))
@@ -324,6 +326,7 @@ class _Judging:
             cases=tuple(self._cases),
             cases_total=len(self._plan) + (request.mode == "submit"),
             timings=tuple(self._timings),
+            peak=self._peak,
             score=score,
             speedup=speedup,
             ranked=ranked,

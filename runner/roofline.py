@@ -12,11 +12,12 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
+import wire.verdict
 from problems.spec import Cost
 from runner.hardware import cpu_model, cpu_threads
 
@@ -26,13 +27,8 @@ _MATRIX = 1536
 _FORMAT = 2
 
 
-@dataclass(frozen=True)
-class Peak:
-    """What a machine can do at best: bytes a second, and FLOPs a second by unit."""
-
-    bandwidth: float
-    vector_flops: float
-    matrix_flops: float
+class Peak(wire.verdict.Peak):
+    """What a machine can do, compared with others and with what there is to do."""
 
     def at_least(self, other: Peak) -> Peak:
         """The better of two measurements, unit by unit."""

@@ -130,6 +130,15 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """What a machine can do at best: bytes a second, and FLOPs a second by unit."""
+
+    bandwidth: float
+    vector_flops: float
+    matrix_flops: float
+
+
+@dataclass(frozen=True)
 class SourceError:
     """What the user's code raised, told with the user's own line numbers and without our paths."""
 
@@ -164,6 +173,7 @@ class Report:
     output: str = ""  # what the submission printed, cut
     failure: str = ""  # of a judge failure, what failed: "sandbox", "time limit", "judge", "lost"
     environment: dict[str, str] = field(default_factory=dict)
+    peak: Peak | None = None  # of the machine, which the timings' rooflines are made of
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def test_a_submission_on_the_cpu_is_timed_and_scored(sessions):
     assert report.verdict is Verdict.ACCEPTED, report.headline
     benchmarks = get_problem("rms_norm").benchmarks["cpu"]
     assert [t.name for t in report.timings] == [b.name for b in benchmarks]
+    assert report.peak is not None
     for timing in report.timings:
         assert 0 < timing.quartiles[0] <= timing.median <= timing.quartiles[1]
         assert timing.efficiency == pytest.approx(timing.roofline / timing.median)

@@ -80,6 +80,14 @@ TABLE: tuple[Row, ...] = (
             f"{PROBLEM}?submission=no-id": MISSING,
         },
     ),
+    page(
+        "problems/<slug:slug>/roofline/",
+        {
+            f"{PROBLEM}roofline/": PUBLIC,
+            f"{PROBLEM}roofline/?on=cpu": PUBLIC,
+            f"{PROBLEM}roofline/?on=abacus": MISSING,
+        },
+    ),
     page("problems/<slug:slug>/solutions/", {f"{PROBLEM}solutions/": PUBLIC}),
     page(
         "problems/<slug:slug>/leaderboard/",

@@ -38,6 +38,7 @@ def fill(owner: User, others: list[User], each: int) -> Submission:
 PAGES: dict[str, Callable[[Submission], str]] = {
     "all problems": lambda _: "/",
     "problem": lambda _: "/problems/rms-norm/",
+    "roofline": lambda _: "/problems/rms-norm/roofline/?on=cpu",
     "board": lambda _: "/problems/rms-norm/leaderboard/",
     "submission": lambda submission: submission.get_absolute_url(),
     "status": lambda submission: f"{submission.get_absolute_url()}status/",

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 import kernels
+from problems.registry import get_problem
 from problems.spec import Benchmark, Cost, Language, Problem
-from web.catalogue.markup import highlight_code, render_markdown
+from web.catalogue.markup import highlight_code, render_markdown, render_parts
 from web.hardware import HardwareKind, UnknownHardware, hardware_for
 
 KERNELS = Path(kernels.__file__ or "").parent
@@ -68,6 +70,24 @@ def benchmark_rows(problem: Problem) -> tuple[BenchmarkRow, ...]:
         for hardware, benchmarks in problem.benchmarks.items()
         for benchmark in benchmarks
     )
+
+
+@lru_cache(maxsize=64)
+def panes(slug: str) -> SafeString:
+    """What a problem's page says to everybody alike, as HTML: half of what drawing the page costs."""
+    problem = get_problem(slug)
+    text = problem.text
+    context = {
+        "problem": problem,
+        "statement": render_markdown(text["statement"]),
+        "special": render_markdown(text["special"]),
+        "derivation": render_markdown(text["derivation"]),
+        "hints": render_parts(text["hints"]),
+        "cases": [case for case in problem.cases if case.public],
+        "hidden_cases": sum(not case.public for case in problem.cases),
+        "benchmarks": benchmark_rows(problem),
+    }
+    return render_to_string("catalogue/_panes.html", context)
 
 
 @lru_cache(maxsize=64)

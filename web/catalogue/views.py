@@ -15,14 +15,15 @@ from django.views.decorators.http import require_safe
 from problems.spec import Problem
 from web.boards.queries import own_standings
 from web.catalogue.listing import Search, choices, found
-from web.catalogue.markup import render_markdown, render_parts
 from web.catalogue.pages import (
-    benchmark_rows,
     language_choices,
+    panes,
     reference_solutions,
     solution_notes,
 )
 from web.catalogue.queries import figures, solved_by
+from web.catalogue.roofline import MACHINES, RANKED
+from web.catalogue.roofline_page import drawn_roofline
 from web.catalogue.routing import problem_view
 from web.lessons.declared import lessons_for
 from web.runners.absence import absences, fingerprint
@@ -91,15 +92,14 @@ def problem_page(
 ) -> HttpResponse:
     """The whole page of a problem, also when a post without JavaScript was refused.
 
-    Context: `problem`; `statement`, `special`, `derivation` (HTML); `hints` ((title, HTML), ...);
-    `lessons` (Lesson, ...) that lead here;
+    Context: `problem`; `panes` (HTML of the statement, derivation, hints and cases), `hints` (whether
+    there are any); `lessons` (Lesson, ...) that lead here;
     `languages` (LanguageChoice, ...) and `starters` ({language: source}); `draft` (Draft), its
-    `language` always set; `cases` (public Case, ...), `hidden_cases` (their number);
-    `benchmarks` (BenchmarkRow, ...); `latest` (own Submission, newest first); `best` (own Standing,
-    one for each hardware); `idempotency_key` (for the form); `next_url` (to come back after login);
+    `language` always set; `public_cases` and `hidden_cases` (their numbers); `latest` (own
+    Submission, newest first); `best` (own Standing, one for each hardware); `idempotency_key` (for the
+    form); `next_url` (to come back after login);
     `absent` (Absence, ...), `absent_seen` (its fingerprint).
     """
-    text = problem.text
     languages = language_choices(problem)
     names = [choice.name for choice in languages]
     if draft.language not in names:
@@ -108,17 +108,14 @@ def problem_page(
     latest = Owner.of(request).submissions().filter(problem=problem.slug).defer("source", "report")
     context: dict[str, Any] = {
         "problem": problem,
-        "statement": render_markdown(text["statement"]),
-        "special": render_markdown(text["special"]),
-        "derivation": render_markdown(text["derivation"]),
-        "hints": render_parts(text["hints"]),
+        "panes": panes(problem.slug),
+        "hints": bool(problem.text["hints"]),
         "lessons": lessons_for(problem),
         "languages": languages,
         "starters": {choice.name: choice.starter for choice in languages},
         "draft": draft,
-        "cases": [case for case in problem.cases if case.public],
+        "public_cases": sum(case.public for case in problem.cases),
         "hidden_cases": sum(not case.public for case in problem.cases),
-        "benchmarks": benchmark_rows(problem),
         "latest": latest[:LATEST],
         "best": own_standings(problem, request.user) if request.user.is_authenticated else [],
         "absent": told,
@@ -127,6 +124,26 @@ def problem_page(
         "next_url": reverse("problem", args=[problem.url_slug]),
     }
     return render(request, "catalogue/problem.html", context, status=status)
+
+
+@require_safe
+@problem_view
+def roofline_plot(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """The roofline of a problem on `?on=<machine>`; the plot alone for htmx.
+
+    Context: `problem`; `drawn` (HTML).
+    """
+    machine = MACHINES.get(request.GET.get("on", RANKED))
+    if machine is None:
+        raise Http404("There is no roofline of such a machine.")
+    user = request.user if request.user.is_authenticated else None
+    drawn = drawn_roofline(problem, machine, user)
+    if request.headers.get("HX-Request"):
+        response = HttpResponse(drawn)
+    else:
+        response = render(request, "catalogue/roofline.html", {"problem": problem, "drawn": drawn})
+    patch_vary_headers(response, ["HX-Request", "Cookie"])
+    return response
 
 
 @require_safe

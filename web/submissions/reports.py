@@ -45,6 +45,9 @@ def _check_figures(report: Report) -> None:
         raise BadReport("score is not positive")
     if any(timing.median <= 0 for timing in report.timings):
         raise BadReport("a timing's median is not positive")
+    peak = report.peak
+    if peak and min(peak.bandwidth, peak.vector_flops, peak.matrix_flops) <= 0:
+        raise BadReport("a peak of the machine is not positive")
     gradients = (gradient for case in report.cases for gradient in case.gradients)
     heat_maps = (gradient.heat_map for gradient in gradients if gradient.heat_map)
     if not all(map(_is_sound, heat_maps)):

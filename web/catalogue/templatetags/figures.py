@@ -9,7 +9,7 @@ from problems.spec import Language
 register = template.Library()
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SI = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @register.filter
@@ -56,6 +56,30 @@ def times(value: float | None) -> str:
 def scientific(value: float | None) -> str:
     """An error: 0.00123 is "1.2e-03"; None, an error that is not finite, says so."""
     return "not finite" if value is None else f"{value:.1e}"
+
+
+@register.filter
+def rate(value: float) -> str:
+    """FLOPs a second: 6.69e13 is "66.9 TFLOP/s"."""
+    return si(value, "FLOP/s")
+
+
+@register.filter
+def figures(value: float) -> str:
+    """Three significant digits, of whatever size: 0.0158 and 2670."""
+    return f"{float(f'{value:.3g}'):,.10g}".replace(",", "\N{THIN SPACE}")
+
+
+@register.filter
+def svg(value: float) -> str:
+    """A length in a drawing, as SVG reads it in every language."""
+    return f"{value:g}"
+
+
+@register.filter
+def add_half(value: float, twice: int) -> str:
+    """A length in a drawing with half of `twice` added: the corner of a square from its middle."""
+    return f"{value + twice / 2:g}"
 
 
 @register.filter
