@@ -1,5 +1,5 @@
 """``python -m runner judge FILE --problem NAME``: the judge without a web site; ``python -m runner
-inspect FILE --problem NAME``: a look inside a Triton file's kernels without a GPU.
+inspect FILE --problem NAME``: a look inside the kernels of a Triton or `.cu` file without a GPU.
 
 Exit codes: 0 passed (or looked into); 1 judged and not passed (or nothing to see); 2 wrong usage; 3 the
 judge itself failed.
@@ -17,8 +17,10 @@ from pathlib import Path
 from problems import Language, Problem, UnknownProblem, all_problems, get_problem
 from runner.failures import HarnessBroken
 from runner.hardware import HARDWARE, HardwareSpec, UnknownHardware, get_hardware, hardware_for
+from runner.inspection.cuda import inspect_cuda
 from runner.inspection.inspect import TARGETS, inspect
 from runner.inspection.text import render as render_inspection
+from runner.inspection.toolkit import NoToolkit
 from runner.judge import Request, judge
 from runner.pool import ColdSessions
 from runner.text import render
@@ -27,6 +29,7 @@ from sandbox.spec import SandboxUnavailable
 from wire.messages import Phase
 from wire.verdict import Verdict
 
+CUDA = ".cu"
 PASSED, NOT_PASSED, USAGE, JUDGE_FAILED = 0, 1, 2, 3
 
 
@@ -63,14 +66,17 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _inspect(options: argparse.Namespace) -> int:
     problem, source = _problem(options.problem), _source(options.file)
-    if not imports_triton(source):
-        raise UsageError(f"{options.file} does not import triton: there is nothing to compile")
-    found = inspect(
-        problem,
-        source,
-        best_sandbox(unsafe=options.unsafe_no_sandbox),
-        targets=options.target or TARGETS,
-    )
+    is_cuda = options.file.suffix == CUDA
+    if not is_cuda and not imports_triton(source):
+        raise UsageError(
+            f"{options.file} does not import triton and is no {CUDA} file: there is nothing to compile"
+        )
+    look = inspect_cuda if is_cuda else inspect
+    sandbox = best_sandbox(unsafe=options.unsafe_no_sandbox)
+    try:
+        found = look(problem, source, sandbox, targets=options.target or TARGETS)
+    except NoToolkit as error:
+        raise UsageError(str(error)) from None
     if options.json:
         sys.stdout.write(json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n")
     else:
@@ -85,8 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_inspect(
         commands.add_parser(
             "inspect",
-            help="look inside a Triton file's kernels",
-            description="Compile what a Triton file launches on a benchmark shape for GPUs.",
+            help="look inside the kernels of a Triton or .cu file",
+            description="Compile what a Triton file launches on a benchmark shape, or the kernels of a "
+            ".cu file, for GPUs.",
         )
     )
     return parser
@@ -139,6 +146,11 @@ def _problem(slug: str) -> Problem:
 
 def _request(options: argparse.Namespace) -> Request:
     source, problem = _source(options.file), _problem(options.problem)
+    if options.file.suffix == CUDA:
+        raise UsageError(
+            f"{options.file} is CUDA C++, which is compiled here and not run: python -m runner inspect "
+            f"{options.file} --problem {options.problem} shows what it compiles to"
+        )
     language = _language(options, source)
     try:
         hardware = _hardware(options.hardware, language)

@@ -11,6 +11,7 @@ import json
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -47,12 +48,13 @@ class Looking:
         *,
         arenas: Mapping[str, int] = NOTHING,
         environment: Mapping[str, str] = NOTHING,
+        trees: Sequence[Path] = (),
     ) -> None:
         self.running = sandbox.start(
             Job(
                 argv=(sys.executable, "-B", "-s", "-m", f"harness.{module}"),
                 files=harness_files(),
-                trees=python_trees(),
+                trees=(*python_trees(), *trees),
                 environment={
                     "LANG": "C.UTF-8",
                     "PYTHONPATH": "/job",

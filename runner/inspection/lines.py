@@ -94,16 +94,33 @@ def llvm(text: str, file: str) -> Stage:
 _PTX_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(.*)$")
 _PTX_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"')
 _PTX_INLINED = re.compile(r"@\[ ([^:\s]+):(\d+):\d+")
+_PTX_CALLED = re.compile(r"^\s*\.loc\s+(\d+ \d+ \d+),.*inlined_at (\d+ \d+ \d+)")
 
 
 def ptx(text: str, file: str) -> Stage:
-    """PTX: `.loc 1 33 24` before the instructions it is about, `.file 1 "..."` somewhere."""
+    """PTX: `.loc 1 33 24` before the instructions it is about, `.file 1 "..."` somewhere.
+
+    Where a function was inlined Triton says in a comment, nvcc by `inlined_at 1 30 3`: a place that may
+    be inlined itself, which an earlier `.loc` of that place says.
+    """
     files = {m[1]: m[2] for line in text.splitlines() if (m := _PTX_FILE.match(line))}
+    callers: dict[str, str] = {}
+
+    def called_from(place: str) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        while (place := callers.get(place, "")) and len(found) < 50:
+            number, line, _ = place.split()
+            found.append((files.get(number, ""), int(line)))
+        return found
+
     kept, numbers, current = [], [], 0
     for line in text.splitlines():
         if found := _PTX_LOC.match(line):
             places = [(files.get(found[1], ""), int(found[2]))]
             places += [(m[1], int(m[2])) for m in _PTX_INLINED.finditer(found[3])]
+            if called := _PTX_CALLED.match(line):
+                callers[called[1]] = called[2]
+                places += called_from(called[1])
             current = next((n for path, n in places if _is_users(path, file)), 0)
             continue
         if ".section\t.debug" in line:

@@ -10,7 +10,8 @@ from wire.inspection import CompiledKernel, Inspection
 def render(inspection: Inspection) -> str:
     """Tables of figures; the texts of the stages are in the JSON."""
     dims = " × ".join(f"{name}={size}" for name, size in inspection.dims.items())
-    lines = [f"{inspection.problem} on {inspection.shape} ({dims}), compiled, not run", ""]
+    shape = f" on {inspection.shape} ({dims})" if dims else ""
+    lines = [f"{inspection.problem}{shape}, compiled, not run", ""]
     ordered = sorted(inspection.kernels, key=lambda k: (k.line, k.name))
     for (name, line), group in groupby(ordered, key=lambda k: (k.name, k.line)):
         lines += _kernel(f"{name} (line {line})", list(group))
@@ -31,7 +32,7 @@ def _kernel(title: str, kernels: list[CompiledKernel]) -> list[str]:
         if kernel.error:
             lines.append(f"  {kernel.target:7} does not compile: {kernel.error}")
             continue
-        grid = "×".join(str(size) for size in kernel.grid)
+        grid = "×".join(str(size) for size in kernel.grid) or "unknown"
         widths = ", ".join(f"{a.count} {a.op} of {a.width} B" for a in kernel.accesses)
         lines.append(
             f"  {kernel.target:7} {grid:>8} {kernel.num_warps:>6} {kernel.registers:>10} "

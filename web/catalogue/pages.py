@@ -17,6 +17,7 @@ from web.catalogue.markup import highlight_code, render_markdown, render_parts
 from web.hardware import HardwareKind, UnknownHardware, hardware_for
 
 KERNELS = Path(kernels.__file__ or "").parent
+NEVER_RUN = "CUDA C++, compiled, never run"
 
 
 @dataclass(frozen=True)
@@ -92,18 +93,17 @@ def panes(slug: str) -> SafeString:
 
 @lru_cache(maxsize=64)
 def reference_solutions(slug: str) -> tuple[Solution, ...]:
-    """The files of kernels/<slug>, by name."""
-    return tuple(
-        _solution(path) for path in sorted((KERNELS / slug).glob("*.py")) if path.stem != "__init__"
-    )
+    """The files of kernels/<slug>, by name; those that are compiled and never run come last."""
+    python = [path for path in sorted((KERNELS / slug).glob("*.py")) if path.stem != "__init__"]
+    return tuple(_solution(path) for path in (*python, *sorted((KERNELS / slug).glob("*.cu"))))
 
 
 def _solution(path: Path) -> Solution:
     source = path.read_text(encoding="utf-8")
     return Solution(
         path=f"kernels/{path.parent.name}/{path.name}",
-        label=_label(path.stem),
-        code=highlight_code(source),
+        label=NEVER_RUN if path.suffix == ".cu" else _label(path.stem),
+        code=highlight_code(source, "cuda" if path.suffix == ".cu" else "python"),
         source=source,
     )
 
