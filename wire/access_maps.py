@@ -90,6 +90,11 @@ class AccessMaps:
     launches: tuple[LaunchMap, ...] = ()
     left_out: int = 0
 
+    @property
+    def first(self) -> int | None:
+        """The number of the first launch of which there is a map, from 0."""
+        return next((n for n, launch in enumerate(self.launches) if launch.maps), None)
+
     def without_runs(self) -> AccessMaps:
         """The launches and tensors alone."""
         launches = (

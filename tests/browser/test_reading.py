@@ -23,6 +23,8 @@ PAGES = [
     *(f"/problems/{slug}/" for slug in PROBLEMS),
     *(f"/problems/{slug}/solutions/" for slug in PROBLEMS),
     *(f"/problems/{slug}/leaderboard/" for slug in PROBLEMS),
+    "/problems/linear/roofline/",
+    "/problems/flash-attention/solutions/triton/map/",
 ]
 NARROW: Any = {"width": 360, "height": 740}
 SCHEMES: Any = ("light", "dark")

@@ -16,7 +16,7 @@ from wire.access_maps import (
     check,
 )
 from wire.inspection import Inspection
-from wire.packing import pack, unpack
+from wire.packing import PACKED_BYTES, pack, unpack
 from wire.reading import Unreadable
 
 TILES = TileMap("x_ptr", "load", (300, 70), (7,), (0, 0, 3, 0, 5, 1, 2, 2099, 1))
@@ -53,6 +53,20 @@ def test_programs_are_numbered_with_the_grids_first_dimension_fastest() -> None:
 
 def test_what_was_packed_is_unpacked() -> None:
     assert unpack(pack(inspection(MAPS))).maps == MAPS
+
+
+def test_the_largest_maps_that_are_read_fit_into_a_message() -> None:
+    # Scattered, so that they compress badly.
+    each = MOST_RUNS // 16
+    runs = sorted((n * 2654435761 % 4096 // 2 * 2, n * 40503 % 4096 // 2) for n in range(each))
+    distinct = {(program, 2 * tile): None for program, tile in runs}
+    flat = tuple(n for program, tile in distinct for n in (program, tile, 1))
+    one = TileMap("x_ptr", "load", (64, 64), (), flat)
+    launches = (LaunchMap("rows", (4096, 1, 1), 4096, (one,)),) * MOST_LAUNCHES
+    sent = inspection(AccessMaps("case", {}, launches))
+    packed = pack(sent)
+    assert len(packed) < PACKED_BYTES // 4
+    assert unpack(packed) == sent
 
 
 def test_an_inspection_of_before_there_were_maps_is_read() -> None:

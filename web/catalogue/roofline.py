@@ -139,17 +139,18 @@ def _roofline(problem: Problem, machine: Machine) -> Roofline:
 
 
 def _peak(machine: Machine, standings: list[Standing]) -> Peak | None:
-    """A GPU's is published; the processor's was measured where the best submission was timed."""
+    """A GPU's is published; the processor's is what the machine measured that timed the latest."""
     if machine.key in GPUS:
         gpu = GPUS[machine.key]
         return Peak(gpu.bandwidth, gpu.vector_flops, gpu.tensor_flops["bf16"])
-    if not standings:
-        return None
-    found = Standing.objects.filter(pk=standings[0].pk).values_list("submission__report__peak")
+    told = Standing.objects.filter(
+        pk__in=[standing.pk for standing in standings], submission__report__peak__isnull=False
+    ).order_by("-achieved_at")
+    found = told.values_list("submission__report__peak", flat=True).first()
     try:
-        return read(Peak, found[0][0], "peak")
-    except (Unreadable, IndexError):
-        return None  # judged before a report said it
+        return read(Peak, found, "peak")
+    except Unreadable:
+        return None  # all of them were judged before a report said it
 
 
 def _shape(benchmark: Benchmark, problem: Problem, peak: Peak | None) -> Shape:

@@ -74,7 +74,7 @@ def picked(maps: AccessMaps, parameters: QueryDict) -> Pick:
     Raises:
         Http404: there is no such launch, or no map of it.
     """
-    number = _number(parameters.get("launch", ""), first_with_maps(maps))
+    number = _number(parameters.get("launch", ""), maps.first)
     if number is None or number >= len(maps.launches) or not maps.launches[number].maps:
         raise Http404("There is no access map of such a launch.")
     launch = maps.launches[number]
@@ -91,10 +91,6 @@ def picked(maps: AccessMaps, parameters: QueryDict) -> Pick:
         program=last if program is None else min(program, last),
         view=view if view in VIEWS else VIEWS[0],
     )
-
-
-def first_with_maps(maps: AccessMaps) -> int | None:
-    return next((n for n, launch in enumerate(maps.launches) if launch.maps), None)
 
 
 def _number(text: str, default: int | None) -> int | None:

@@ -18,7 +18,7 @@ from web.accounts.models import User
 from web.catalogue.pages import reference_solutions
 from web.inspection.access import Picture, picked, picture
 from web.inspection.references import reference_maps
-from wire.access_maps import TileMap
+from wire.access_maps import AccessMaps, TileMap
 
 
 def drawn(parameters: str = "") -> Picture:
@@ -79,8 +79,11 @@ def test_the_page_of_a_submission_draws_it_and_leads_to_the_lines(
     assert (data["programs"], data["tiles"], data["tile"]) == (6, [44, 4], [3, 1])
 
 
-def test_without_maps_no_page_and_no_link(as_alice: Client, alice: User) -> None:
-    submission = looked_into(alice)
+@pytest.mark.parametrize("found", [None, maps(maps=())], ids=["none", "of nothing"])
+def test_without_maps_no_page_and_no_link(
+    as_alice: Client, alice: User, found: AccessMaps | None
+) -> None:
+    submission = looked_into(alice, inspection(maps=found))
     assert "inside/map/" not in page_of(as_alice, submission, "")
     assert as_alice.get(f"/submissions/{submission.pk}/inside/map/").status_code == 404
 

@@ -1,4 +1,5 @@
-"""The access map: by slider, keys and by itself; and as a picture where scripts do not run."""
+"""The access map: by slider, keys and by itself; a picture where scripts do not run. The roofline: fetched
+when it is looked at."""
 
 from __future__ import annotations
 
@@ -70,4 +71,35 @@ def test_without_scripts_the_server_draws_what_the_form_asks_for(browser: Browse
     page.get_by_role("navigation", name="Loaded").get_by_role("link", name="w_ptr").click()
     expect(page.get_by_role("heading", name="w_ptr loaded")).to_be_visible()
     assert tiles(page, 5) == 64  # all ten programs load all of the weight
+    context.close()
+
+
+def test_the_roofline_comes_when_its_tab_is_opened_and_changes_in_place(page: Page):
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/problems/rms-norm/")
+    expect(page.locator("#statement")).to_be_visible()
+    assert not any("/roofline/" in url for url in asked)
+    page.get_by_role("tab", name="Roofline").click()
+    plot = page.locator("#roofline-plot")
+    expect(plot.locator("rect.modelled").first).to_be_visible()
+    expect(plot.get_by_role("link", name="H100 SXM")).to_have_attribute("aria-current", "true")
+    plot.get_by_role("link", name="This site’s CPU").click()
+    expect(plot.get_by_role("link", name="This site’s CPU")).to_have_attribute(
+        "aria-current", "true"
+    )
+    expect(plot.get_by_role("link", name="This site’s CPU")).to_be_focused()
+    assert page.url.endswith("/problems/rms-norm/#roofline")
+    plot.locator("summary").click()
+    expect(plot.get_by_role("table")).to_be_visible()
+
+
+def test_without_scripts_the_roofline_is_a_page_that_is_linked(browser: Browser, site: Site):
+    context = browser.new_context(base_url=site.address(), java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/problems/rms-norm/")
+    page.locator("#roofline a").click()
+    expect(page.locator(".roofline-svg")).to_be_visible()
+    page.get_by_role("link", name="B200").click()
+    expect(page.get_by_role("link", name="B200")).to_have_attribute("aria-current", "true")
     context.close()
