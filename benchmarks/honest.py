@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 import torch
 import torch.nn.functional as F
 
 from problems import Problem
+from problems.pairs import whole
 from problems.spec import Gradients
 
 Backward = Callable[..., Gradients]
@@ -29,10 +31,7 @@ LOG2_E = 1.4426950408889634
 
 def honest(problem: Problem) -> Mapping[str, Backward]:
     """Honest backward functions of `problem` by a few words on how they compute."""
-    solution = import_module(f"kernels.{problem.slug}.pytorch").backward
-
-    def reference_solution(**arguments: T) -> Gradients:
-        return problem.call(solution, arguments)
+    reference_solution = _answering(problem, import_module(f"kernels.{problem.slug}.pytorch"))
 
     def in_float32(**arguments: T) -> Gradients:
         found = zip(_in_float32(problem, arguments), problem.gradients, strict=True)
@@ -49,6 +48,14 @@ def honest(problem: Problem) -> Mapping[str, Backward]:
             )
         },
     }
+
+
+def _answering(problem: Problem, solution: ModuleType) -> Backward:
+    """A solution as one function from the arguments to gradients."""
+    if problem.pair is not None:
+        return whole(problem, solution.forward, solution.backward)
+
+    return lambda **arguments: problem.call(solution.backward, arguments)
 
 
 def _own_variants(problem: Problem) -> Mapping[str, Backward]:

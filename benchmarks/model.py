@@ -32,7 +32,7 @@ import torch
 from benchmarks.compiled import files_of
 from problems import Problem, all_problems, get_problem
 from problems.spec import Benchmark, Dims, lengths
-from runner.harness.loading import load_backward
+from runner.harness.loading import load_functions
 from runner.inspection.gpus import GPUS
 from runner.inspection.inspect import inspect
 from runner.inspection.model import modelled
@@ -315,7 +315,8 @@ def seconds_of(kernel: Kernel) -> float:
 def loaded(kernel: Kernel) -> Callable[..., Any]:
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
         file.write(kernel.source)
-    return load_backward(file.name, [a.name for a in kernel.problem.arguments])
+    names = [a.name for a in kernel.problem.arguments]
+    return load_functions(file.name, {"backward": names})["backward"]
 
 
 def on_gpu(problem: Problem, dims: Dims) -> list[torch.Tensor]:

@@ -101,14 +101,14 @@ def _hidden_layouts(inputs: tuple[str, ...]) -> tuple[Case, ...]:
         Case(
             "inputs_transposed",
             {"M": 21, "N": 45},
-            f"The saved {named} lie transposed in memory, the upstream gradient does not.",
+            f"The inputs {named} lie transposed in memory, the upstream gradient does not.",
             layouts=dict.fromkeys(inputs, Layout.TRANSPOSED),
             public=False,
         ),
         Case(
             "inputs_sliced",
             {"M": 13, "N": 90},
-            f"The saved {named} are slices of wider buffers; so is the upstream gradient.",
+            f"The inputs {named} are slices of wider buffers; so is the upstream gradient.",
             layouts=dict.fromkeys(("grad_output", *inputs), Layout.SLICED),
             public=False,
         ),

@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
 from problems.accumulation import accumulating
 from problems.layouts import Layout, apply_layout
+
+if TYPE_CHECKING:
+    from problems.pairs import Pair
 
 Tensors = dict[str, torch.Tensor]
 Gradients = tuple[torch.Tensor, ...]
@@ -196,6 +199,9 @@ class Problem:
     `chained_products` says that a matrix is made by one matrix product and enters the next: tensor cores
     take it in bfloat16, so kernels round it on the way. The baseline has to do the same, and the
     gradients, float32 ones too, are no more accurate than that.
+
+    With `pair` the submission writes `forward` too and chooses what to save: no argument is then of role
+    SAVED, and `baseline` is `pair.gradients`.
     """
 
     slug: str
@@ -220,6 +226,7 @@ class Problem:
     mistakes: tuple[Mistake, ...] = ()
     chained_products: bool = False
     integers: Callable[[Dims, torch.Generator], Tensors] = field(default=lambda _, __: {})
+    pair: Pair | None = None
 
     def __post_init__(self) -> None:
         for name in ("closed_form", "baseline"):
@@ -231,9 +238,10 @@ class Problem:
 
     @property
     def signature(self) -> str:
-        """``backward(grad_output, x, weight, rstd) -> dx, dweight``."""
-        names = ", ".join(self.argument_names)
-        return f"backward({names}) -> {', '.join(g.name for g in self.gradients)}"
+        """``backward(grad_output, x, weight, rstd) -> dx, dweight``; a pair has a line for each."""
+        from problems.pairs import functions_of  # which needs these types
+
+        return "\n".join(function.signature for function in functions_of(self))
 
     @cached_property
     def buffers(self) -> tuple[TensorSpec, ...]:

@@ -19,7 +19,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from problems import Problem
+from runner.answering import Answering
 from runner.hardware import HardwareSpec
+from runner.pair_session import PairSession
 from runner.session import Session
 from sandbox.spec import Limits, Sandbox
 
@@ -37,7 +39,14 @@ import sys
 found = importlib.util.spec_from_file_location("problems", {folder!r} + "/__init__.py")
 sys.modules["problems"] = importlib.util.module_from_spec(found)
 found.loader.exec_module(sys.modules["problems"])
-backward = sys.modules["problems"].get_problem({slug!r}).baseline
+problem = sys.modules["problems"].get_problem({slug!r})
+backward = problem.baseline
+if problem.pair is not None:
+    forward, backward = problem.pair.forward, problem.pair.backward
+
+
+def hand_over(y, saved):
+    return y.clone(), saved
 """
 
 
@@ -66,6 +75,24 @@ class Sessions(Protocol):
 
     def refill(self) -> None:
         """The job is over: there is time to start what the next one will take."""
+
+
+def taken(sessions: Sessions, hardware: HardwareSpec, problem: Problem) -> Answering:
+    """What a submission to `problem` needs: a session, or two for a pair. Raises as `take` does."""
+    first = sessions.take(hardware)
+    if problem.pair is None:
+        return first
+    try:
+        return PairSession(first, sessions.take(hardware))
+    except BaseException:
+        first.__exit__(None, None, None)
+        raise
+
+
+def taken_baseline(sessions: Sessions, hardware: HardwareSpec, problem: Problem) -> Answering:
+    """What the plain PyTorch backward, or pair, of `problem` needs. Raises as `take` does."""
+    session = sessions.take_baseline(hardware)
+    return session if problem.pair is None else PairSession(session, session)
 
 
 class ColdSessions:

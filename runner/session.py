@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +17,21 @@ from typing import Any, Self
 
 import torch
 
+from problems.pairs import Function, Given, Saved, functions_of, given, most_saved
 from problems.spec import Dims, GradientSpec, Problem, Tensors
 from runner.conversation import Conversation
 from runner.failures import HarnessBroken, SessionFailed, from_error, text
 from runner.hardware import HardwareSpec, cpu_threads
-from runner.memory import Capacity, layouts_of, places_of, raw_bytes
+from runner.memory import (
+    Capacity,
+    arrangement,
+    flat,
+    layouts_of,
+    places_of,
+    raw_bytes,
+    saved_room,
+)
+from runner.saved import read_saved
 from sandbox.spec import Job, Limits, Sandbox
 from wire.verdict import Verdict
 
@@ -38,12 +48,19 @@ class Returned:
     """What a call handed over, and how long the judge waited for it in seconds.
 
     `gradients` is a snapshot that the sandbox can no longer change. `reported` is what the sandbox
-    says the call alone took; `wall` includes handing over.
+    says the call alone took; `wall` includes handing over. `saved` is there if the function saves;
+    of a pair as a whole `forward` is what its first half returned, and the times are of both.
     """
 
     gradients: tuple[torch.Tensor, ...]
     wall: float
     reported: float
+    saved: Saved | None = None
+    forward: Returned | None = None
+
+
+def at_once() -> None:
+    """Nothing has to happen before a call."""
 
 
 def python_trees() -> tuple[Path, ...]:
@@ -73,6 +90,9 @@ class Session:
     """
 
     _problem: Problem
+    _function: Function
+    _most: int | None  # bytes that the function may save
+    _saved_from: int
     _given: list[tuple[str, int, torch.Tensor]]
     _probes: list[tuple[memoryview, torch.Tensor]]
 
@@ -121,41 +141,65 @@ class Session:
         """Wait until the harness has imported its libraries. Raises HarnessBroken."""
         self._conversation.start()
 
-    def load(self, problem: Problem, source: str) -> None:
-        """Import a submission to `problem`.
+    def load(self, problem: Problem, source: str, beside: Sequence[Function] = ()) -> None:
+        """Import a submission to `problem`; a file of ours may have functions `beside` those asked for.
 
         Raises:
             SessionFailed: with a compile error, or what else importing it led to.
         """
         self._problem = problem
-        names = problem.argument_names
+        functions = {f.name: f.parameters for f in (*functions_of(problem), *beside)}
         reply, _ = self._conversation.ask(
-            {"do": "load", "source": source, "arguments": names}, LOAD_SECONDS, "loading the file"
+            {"do": "load", "source": source, "functions": functions},
+            LOAD_SECONDS,
+            "loading the file",
         )
         if "error" in reply:
             raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
 
+    def load_baseline(self, problem: Problem, source: str) -> None:
+        """Import the plain PyTorch backward."""
+        self.load(problem, source)
+
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
-        """Announce `arguments`, then write them, and poison the memory where the gradients of that
-        shape will lie. The process is stopped then: it sees their values first in the call."""
-        layouts, needed = layouts_of(arguments)
+        """`prepare_call` of `backward`, for a problem in which that is all there is."""
+        function = functions_of(self._problem)[-1]
+        self.prepare_call(function, given(function, arguments), dims)
+
+    def prepare_call(self, function: Function, handed: Given, dims: Dims) -> None:
+        """Announce the arguments of `function`, then write them, and poison the memory where what it
+        returns at that shape will lie. The process is stopped then: it sees their values first in the
+        call."""
+        self._function = function
+        layouts, needed = layouts_of(tensors := flat(handed))
         if needed > len(self._inputs):
             raise HarnessBroken(
                 f"the arguments need {needed} bytes of {len(self._inputs)} shared ones"
             )
-        self._wanted, handed_over = places_of(self._problem, dims, layouts)
-        if handed_over > len(self._outputs):
+        self._wanted, handed_over = places_of(function.outputs, dims, layouts)
+        self._most = most_saved(self._problem, dims) if function.saves else None
+        room = handed_over + (saved_room(self._problem, dims) if function.saves else 0)
+        if room > len(self._outputs):
             raise HarnessBroken(
-                f"the gradients need {handed_over} bytes of {len(self._outputs)} shared ones"
+                f"the gradients need {room} bytes of {len(self._outputs)} shared ones"
             )
+        self._saved_from = handed_over
         self._conversation.ask(
-            {"do": "prepare", "inputs": layouts, "outputs": self._wanted},
+            {
+                "do": "prepare",
+                "function": function.name,
+                "takes": arrangement(handed),
+                "inputs": layouts,
+                "outputs": self._wanted,
+                "saved_from": handed_over,
+                "most_saved": self._most,
+            },
             self._hardware.call_seconds,
             "taking its arguments",
         )
         self._given = [
             (layout["name"], layout["offset"], raw_bytes(tensor))
-            for layout, tensor in zip(layouts, arguments.values(), strict=True)
+            for layout, tensor in zip(layouts, tensors.values(), strict=True)
         ]
         shared = torch.frombuffer(self._inputs, dtype=torch.uint8)
         for _, offset, raw in self._given:
@@ -167,21 +211,23 @@ class Session:
             for want in self._wanted
         ]
 
-    def call(self) -> Returned:
-        """Run `backward` on the prepared arguments.
+    def call(self, before: Callable[[], None] = at_once) -> Returned:
+        """Run the prepared function on the prepared arguments, and `before` just ahead of it.
 
         Raises:
             SessionFailed: it raised, died, took too long, or returned something else than asked for.
         """
+        name = self._function.name
+        before()
         seen: list[list[bytes]] = []
         reply, wall = self._conversation.ask(
             {"do": "call"},
             self._hardware.call_seconds,
-            "one call of backward",
+            f"one call of {name}",
             lambda: seen.append(self._probed()),
         )
         if "error" in reply:
-            raise from_error(reply, Verdict.RUNTIME_ERROR, "backward raised an error")
+            raise from_error(reply, Verdict.RUNTIME_ERROR, f"{name} raised an error")
         if "invalid" in reply:
             said = text(reply["invalid"], 500) + self._untouched_buffers()
             raise SessionFailed(Verdict.INVALID_OUTPUT, said)
@@ -193,13 +239,17 @@ class Session:
         if seen[0] != self._probed():
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT,
-                "The gradients still changed after backward had returned: finish all work before.",
+                f"{'The output' if self._function.saves else 'The gradients'} still changed after "
+                f"{name} had returned: finish all work before.",
             )
         gradients = tuple(
             self._snapshot(want, spec)
-            for want, spec in zip(self._wanted, self._problem.gradients, strict=True)
+            for want, spec in zip(self._wanted, self._function.outputs, strict=True)
         )
-        return Returned(gradients=gradients, wall=wall, reported=reported)
+        saved = None
+        if self._most is not None:
+            saved = read_saved(reply.get("saved"), self._outputs, self._saved_from, self._most)
+        return Returned(gradients=gradients, wall=wall, reported=reported, saved=saved)
 
     def _memory_of(self, want: Mapping[str, Any]) -> memoryview:
         """The shared memory in which a gradient lies."""
@@ -218,6 +268,11 @@ class Session:
             torch.frombuffer(memory, dtype=torch.uint8)[places].numpy().tobytes()
             for memory, places in self._probes
         ]
+
+    def call_under(self, arguments: Tensors, dims: Dims) -> Returned:
+        """Prepare and call. A pair does not run `forward` again for another upstream gradient."""
+        self.prepare(arguments, dims)
+        return self.call()
 
     def _changed(self) -> list[str]:
         """The arguments that are not as they were handed over."""
@@ -243,12 +298,12 @@ class Session:
         if modified:
             raise SessionFailed(
                 Verdict.INVALID_OUTPUT,
-                f"backward changed its argument {', '.join(modified)}. Arguments are still needed by "
-                "others: write into memory of your own.",
+                f"{self._function.name} changed its argument {', '.join(modified)}. Arguments are still "
+                "needed by others: write into memory of your own.",
             )
 
     def watch(self) -> dict[str, Any]:
-        """Run `backward` on copies of the prepared arguments while its kernels are watched.
+        """Run the function on copies of the prepared arguments while its kernels are watched.
 
         Only where kernels are interpreted. Returns what the process tells, unread.
 
@@ -256,7 +311,9 @@ class Session:
             SessionFailed: it died or took too long.
         """
         seconds = WATCHED_IS_SLOWER * self._hardware.call_seconds
-        reply, _ = self._conversation.ask({"do": "watch"}, seconds, "one watched call of backward")
+        reply, _ = self._conversation.ask(
+            {"do": "watch"}, seconds, f"one watched call of {self._function.name}"
+        )
         return reply
 
     def printed(self) -> str:

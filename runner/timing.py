@@ -20,7 +20,6 @@ pairs of new processes, and all calls count together.
 
 from __future__ import annotations
 
-import math
 import secrets
 import statistics
 import time
@@ -31,21 +30,23 @@ from typing import Protocol
 
 import torch
 
-from problems.spec import Benchmark, Dims, Gradients, Problem, Tensors
-from runner.compare import compare, expect
+from problems.pairs import Saved, bytes_of
+from problems.spec import Benchmark, Dims, Problem, Tensors
+from runner import wording
+from runner.answering import Answering
+from runner.checking import checked, expected, results
 from runner.failures import SessionFailed
+from runner.pair_session import PairSession
 from runner.roofline import Peak
-from runner.session import Returned, Session
-from wire.verdict import Timing, Verdict
+from runner.samples import Checked, Drawn, Rounds
+from runner.session import Returned
+from wire.verdict import Timing, TimingPart
 
 WARM_UP = 2
 # In each pair of processes.
 FEWEST_ROUNDS = 5
 MOST_ROUNDS = 10
 SECONDS_PER_SHAPE = 4.0
-# Stop when the standard error of both medians is below this share of them.
-RELATIVE_ERROR = 0.02
-CHECKED_ROUNDS = 2
 # In every round, this share of a gradient's elements may differ from the baseline's by more than
 # AGREEMENT of their size. Both round to the output's dtype and cancel a little: honest shares are far
 # lower. What was rounded before a product is off by a share of the terms, not of a small sum of them, so
@@ -53,11 +54,6 @@ CHECKED_ROUNDS = 2
 MOST_STRAYS = 0.01
 AGREEMENT = 0.05
 NEAR_ZERO = 0.125
-# The clocks may differ by this share, and by this much in seconds, besides the spread of the overhead
-# on either side. How far a submission's own overhead may spread is bounded: nobody buys an excuse.
-CLOCK_SHARE = 0.05
-MOST_SPREAD = 0.2
-CLOCK_SECONDS = 100e-6
 TIMINGS_PER_SHAPE = 3
 # The roofline is itself measured; beyond this a time is an error to examine.
 ROOFLINE_MARGIN = 1.05
@@ -66,7 +62,7 @@ ROOFLINE_MARGIN = 1.05
 class Timer(Protocol):
     """Times a submission against the baseline on benchmark shapes."""
 
-    def measure(self, benchmark: Benchmark, submission: Session, baseline: Session) -> None:
+    def measure(self, benchmark: Benchmark, submission: Answering, baseline: Answering) -> None:
         """Time one shape in one pair of processes.
 
         Raises:
@@ -76,54 +72,31 @@ class Timer(Protocol):
     def timing(self, benchmark: Benchmark) -> Timing:
         """What all pairs of processes that were measured say together."""
 
+    def saved(self, benchmark: Benchmark) -> Saved:
+        """What a pair of forward and backward saved on this shape."""
+
 
 @dataclass
-class _Samples:
-    wall: list[float] = field(default_factory=list)
-    reported: list[float] = field(default_factory=list)
+class _Measured:
+    """One pair of processes on one shape: both functions of a pair as one, and `forward` by itself."""
 
-    def add(self, returned: Returned) -> None:
-        self.wall.append(returned.wall)
-        self.reported.append(returned.reported)
+    whole: Rounds = field(default_factory=Rounds)
+    forward: Rounds = field(default_factory=Rounds)
+    saved: Saved | None = None
 
-    def overheads(self) -> list[float]:
-        """Seconds of each call outside what the process says that the work took."""
-        return [w - r for w, r in zip(self.wall, self.reported, strict=True)]
+    def add(self, ours: Returned, theirs: Returned, handing_over: float | None) -> None:
+        """`handing_over` is what an honest process needs to hand over what our `forward` did."""
+        if ours.forward is None or theirs.forward is None or handing_over is None:
+            self.whole.add(ours, theirs)
+            return
+        own = theirs.forward.wall - theirs.forward.reported
+        self.whole.add(ours, theirs, theirs.wall - theirs.reported - own + handing_over)
+        self.forward.add(ours.forward, theirs.forward, handing_over)
+        if self.saved is None or bytes_of(ours.saved or ()) > bytes_of(self.saved):
+            self.saved = ours.saved
 
     def settled(self) -> bool:
-        """The median is known within RELATIVE_ERROR (standard error of a median: 1.2533 s / sqrt n)."""
-        error = 1.2533 * statistics.stdev(self.wall) / math.sqrt(len(self.wall))
-        return error < RELATIVE_ERROR * statistics.median(self.wall)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """What one process of the submission and one of the baseline needed, in the same rounds."""
-
-    ours: _Samples
-    theirs: _Samples
-
-    @property
-    def overhead(self) -> float:
-        """What a call costs besides the work, by the median of the honest process."""
-        return statistics.median(self.theirs.overheads())
-
-    def times(self) -> list[float]:
-        return [max(wall - self.overhead, 1e-9) for wall in self.ours.wall]
-
-    def baseline_times(self) -> list[float]:
-        return [wall - self.overhead for wall in self.theirs.wall]
-
-    def clocks_differ(self) -> bool:
-        median = statistics.median(self.times())
-        reported = statistics.median(self.ours.reported)
-        return abs(reported - median) > self.uncertainty()
-
-    def uncertainty(self) -> float:
-        median = statistics.median(self.times())
-        own_spread = min(_spread(self.ours.overheads()), MOST_SPREAD * median)
-        spread = _spread(self.theirs.overheads()) + own_spread
-        return CLOCK_SHARE * median + spread + CLOCK_SECONDS
+        return self.whole.ours.settled() and self.whole.theirs.settled()
 
 
 class CpuTimer:
@@ -133,63 +106,73 @@ class CpuTimer:
         self._problem = problem
         self._peak = peak
         self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
-        self._pairs: dict[str, list[_Pair]] = defaultdict(list)
+        self._pairs: dict[str, list[_Measured]] = defaultdict(list)
 
-    def measure(self, benchmark: Benchmark, submission: Session, baseline: Session) -> None:
+    def measure(self, benchmark: Benchmark, submission: Answering, baseline: Answering) -> None:
         for _ in range(TIMINGS_PER_SHAPE):
             pair = self._rounds(benchmark, submission, baseline)
-            if not pair.clocks_differ():
+            if not pair.whole.clocks_differ():
                 break
         self._pairs[benchmark.name].append(pair)
 
-    def _rounds(self, benchmark: Benchmark, submission: Session, baseline: Session) -> _Pair:
-        ours, theirs = _Samples(), _Samples()
-        drawn = _Drawn()
+    def _rounds(
+        self, benchmark: Benchmark, submission: Answering, baseline: Answering
+    ) -> _Measured:
+        measured, drawn = _Measured(), Drawn()
         begin = time.monotonic()
         for number in range(WARM_UP + MOST_ROUNDS):
             arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
-            returned = self._round(benchmark, arguments, submission, baseline, number)
+            ours, theirs = self._round(benchmark, arguments, submission, baseline, number)
+            handing_over = None
+            if isinstance(baseline, PairSession):
+                handing_over = baseline.seconds_to_hand_over(ours)
             if number < WARM_UP:
                 continue
-            drawn.offer(arguments, returned[0].gradients)
-            ours.add(returned[0])
-            theirs.add(returned[1])
-            if len(ours.wall) >= FEWEST_ROUNDS and (
-                (ours.settled() and theirs.settled())
-                or time.monotonic() - begin > SECONDS_PER_SHAPE
+            drawn.offer(Checked(arguments, ours))
+            measured.add(ours, theirs, handing_over)
+            if number + 1 - WARM_UP >= FEWEST_ROUNDS and (
+                measured.settled() or time.monotonic() - begin > SECONDS_PER_SHAPE
             ):
                 break
-        for arguments, gradients in drawn.kept:
-            reports = compare(self._problem, gradients, expect(self._problem, arguments))
-            _refuse([r.name for r in reports if not r.passed], benchmark)
-        return _Pair(ours, theirs)
+        for kept in drawn.kept:
+            reports = checked(kept.returned, expected(self._problem, kept.arguments))
+            _refuse(self._problem, [r.name for r in reports if not r.passed], benchmark)
+        return measured
 
     def _round(
         self,
         benchmark: Benchmark,
         arguments: Tensors,
-        submission: Session,
-        baseline: Session,
+        submission: Answering,
+        baseline: Answering,
         number: int,
     ) -> tuple[Returned, Returned]:
-        results: dict[Session, Returned] = {}
+        found: dict[Answering, Returned] = {}
         order = (submission, baseline) if number % 2 else (baseline, submission)
         for session in order:
             session.prepare(arguments, benchmark.dims)
-            self._cold.add_(1)
-            results[session] = session.call()
-        ours, theirs = results[submission], results[baseline]
-        pairs = zip(self._problem.gradients, ours.gradients, theirs.gradients, strict=True)
+            found[session] = session.call(self._make_cold)
+        ours, theirs = found[submission], found[baseline]
+        both = zip(results(self._problem, ours), results(self._problem, theirs), strict=True)
         near_zero = NEAR_ZERO if self._problem.chained_products else 0.0
-        _refuse([g.name for g, a, b in pairs if strays(a, b, near_zero) > MOST_STRAYS], benchmark)
+        wrong = [spec.name for (spec, a), (_, b) in both if strays(a, b, near_zero) > MOST_STRAYS]
+        _refuse(self._problem, wrong, benchmark)
         return ours, theirs
+
+    def _make_cold(self) -> None:
+        self._cold.add_(1)
+
+    def saved(self, benchmark: Benchmark) -> Saved:
+        """What a pair saved on this shape: where it differed from call to call, the most."""
+        return max((pair.saved or () for pair in self._pairs[benchmark.name]), key=bytes_of)
 
     def timing(self, benchmark: Benchmark) -> Timing:
         pairs = self._pairs[benchmark.name]
-        times = [t for pair in pairs for t in pair.times()]
+        rounds = [pair.whole for pair in pairs]
+        times = [t for r in rounds for t in r.times()]
         median = statistics.median(times)
         low, _, high = statistics.quantiles(times, n=4)
-        baseline = statistics.median(t for pair in pairs for t in pair.baseline_times())
+        baseline = statistics.median(t for r in rounds for t in r.baseline_times())
         roofline = self._peak.time(self._problem.cost(benchmark.dims))
         return Timing(
             name=benchmark.name,
@@ -203,33 +186,23 @@ class CpuTimer:
             roofline=roofline,
             efficiency=roofline / median,
             speedup=baseline / median,
-            reported=statistics.median(t for pair in pairs for t in pair.ours.reported),
-            uncertainty=max(pair.uncertainty() for pair in pairs),
+            reported=statistics.median(t for r in rounds for t in r.ours.reported),
+            uncertainty=max(r.uncertainty() for r in rounds),
+            parts=_parts([pair.forward for pair in pairs], median, baseline),
         )
 
 
-class _Drawn:
-    """CHECKED_ROUNDS rounds, every one offered with the same chance (reservoir sampling: Vitter,
-    *Random sampling with a reservoir*, 1985)."""
-
-    def __init__(self) -> None:
-        self.kept: list[tuple[Tensors, Gradients]] = []
-        self._offered = 0
-
-    def offer(self, arguments: Tensors, gradients: Gradients) -> None:
-        self._offered += 1
-        if len(self.kept) < CHECKED_ROUNDS:
-            self.kept.append((arguments, gradients))
-            return
-        place = secrets.randbelow(self._offered)
-        if place < CHECKED_ROUNDS:
-            self.kept[place] = (arguments, gradients)
-
-
-def _spread(values: list[float]) -> float:
-    """The interquartile range."""
-    low, _, high = statistics.quantiles(values, n=4)
-    return high - low
+def _parts(forward: list[Rounds], median: float, baseline: float) -> tuple[TimingPart, ...]:
+    """How the time of a pair is shared out: what is not `forward` is `backward`."""
+    times = [t for r in forward if r.ours.wall for t in r.times()]
+    if not times:
+        return ()
+    ours = min(statistics.median(times), median)
+    theirs = statistics.median(t for r in forward for t in r.baseline_times())
+    return (
+        TimingPart("forward", ours, theirs),
+        TimingPart("backward", median - ours, max(baseline - theirs, 0.0)),
+    )
 
 
 def strays(ours: torch.Tensor, theirs: torch.Tensor, near_zero: float = 0.0) -> float:
@@ -245,10 +218,10 @@ def strays(ours: torch.Tensor, theirs: torch.Tensor, near_zero: float = 0.0) -> 
     return 1.0 - float(within.float().mean())
 
 
-def _refuse(wrong: list[str], benchmark: Benchmark) -> None:
+def _refuse(problem: Problem, wrong: list[str], benchmark: Benchmark) -> None:
     if wrong:
         raise SessionFailed(
-            Verdict.WRONG_GRADIENT,
+            wording.verdict_on(problem, wrong),
             f"{' and '.join(wrong)}: wrong in a timed call of {benchmark.name} "
             f"({benchmark.shape_label}), though the cases passed.",
         )

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Collection, Sequence
 
 import torch
 import triton
 
-from problems import Language
+from problems import Language, Problem
 from runner.hardware import HardwareSpec, cpu_model, cpu_threads
 from sandbox.spec import Sandbox
-from wire.verdict import CaseReport
+from wire.verdict import CaseReport, Saving, Verdict
+
+
+def verdict_on(problem: Problem, wrong: Collection[str]) -> Verdict:
+    """What tensors of these names being wrong amounts to: gradients of a wrong output come second."""
+    if problem.pair is not None and problem.pair.output.name in wrong:
+        return Verdict.WRONG_OUTPUT
+    return Verdict.WRONG_GRADIENT
 
 
 def wrong(case: CaseReport) -> str:
@@ -31,6 +39,14 @@ def wrong(case: CaseReport) -> str:
 def listed(names: list[str]) -> str:
     """The names with their verb: dx is, dx and dweight are."""
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def saved(savings: Sequence[Saving]) -> str:
+    """What a pair saves, as one more sentence; empty of what is no pair."""
+    if not savings:
+        return ""
+    ours, plain = sum(s.bytes for s in savings), sum(s.baseline for s in savings)
+    return f" Saves {ours:,} bytes, {ours / plain:.2f}× what plain PyTorch saves."
 
 
 def geometric_mean(values: list[float]) -> float:

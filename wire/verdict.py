@@ -20,6 +20,7 @@ class Verdict(StrEnum):
 
     ACCEPTED = "accepted"
     WRONG_GRADIENT = "wrong_gradient"
+    WRONG_OUTPUT = "wrong_output"  # of forward, in a pair
     COMPILE_ERROR = "compile_error"
     RUNTIME_ERROR = "runtime_error"
     MEMORY_FAULT = "memory_fault"
@@ -111,6 +112,15 @@ class CaseReport:
 
 
 @dataclass(frozen=True)
+class TimingPart:
+    """The share of one function in the time of a pair; seconds, as median and baseline are."""
+
+    name: str
+    median: float
+    baseline: float
+
+
+@dataclass(frozen=True)
 class Timing:
     """One benchmark shape, timed by the judge's clock."""
 
@@ -127,6 +137,28 @@ class Timing:
     reported: float  # the sandbox's own median, which must agree
     uncertainty: float
     processes: int = 1  # pairs, the submission's and the baseline's, that made the calls
+    parts: tuple[TimingPart, ...] = ()  # of a pair: forward, backward
+
+
+@dataclass(frozen=True)
+class SavedTensor:
+    """One tensor that a pair's `forward` saved, as it was handed over: without strides."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What a pair saves for `backward` at one shape, beside what plain PyTorch saves there; bytes."""
+
+    name: str
+    model: str
+    dims: dict[str, int]
+    tensors: tuple[SavedTensor, ...]
+    bytes: int
+    baseline: int
 
 
 @dataclass(frozen=True)
@@ -164,6 +196,8 @@ class Report:
     timings: tuple[Timing, ...] = ()
     score: float | None = None
     speedup: float | None = None
+    savings: tuple[Saving, ...] = ()  # of a pair, on the shapes on which it is ranked
+    saved_bytes: int | None = None  # of all these shapes; fewer is better
     ranked: bool = False
     not_ranked_because: str = ""
     diagnosis: str = ""  # what wrong gradients look like, when the evidence is strong

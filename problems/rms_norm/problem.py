@@ -30,12 +30,12 @@ EPS = 1e-6  # part of forward only: backward is handed rstd
 
 def forward(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """`y = x * rstd * weight`, row by row; x is (M, N), weight (N,)."""
-    return x * _rstd(x)[:, None] * weight
+    return x * row_statistic(x)[:, None] * weight
 
 
 def saved(x: torch.Tensor, weight: torch.Tensor) -> Tensors:
     """The reciprocal root mean square of each row, (M,)."""
-    return {"rstd": _rstd(x)}
+    return {"rstd": row_statistic(x)}
 
 
 def closed_form(
@@ -75,7 +75,8 @@ def cost(dims: Dims) -> Cost:
     return Cost(bytes=matrices + vectors, vector_flops=9 * M * N)
 
 
-def _rstd(x: torch.Tensor) -> torch.Tensor:
+def row_statistic(x: torch.Tensor) -> torch.Tensor:
+    """1 / root mean square of each row, (M,), in the dtype of x."""
     return torch.rsqrt(x.square().mean(dim=1) + EPS)
 
 

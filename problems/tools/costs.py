@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from problems.pairs import forward_of
 from problems.spec import Benchmark, Case, Dims, Problem, lengths
 
 
 def ideal_traffic(problem: Problem, dims: Dims) -> int:
     """Bytes of a kernel that reads every argument once and writes every gradient once.
 
-    An argument that only hands over a shape is not read.
+    An argument that only hands over a shape is not read. A pair reads the inputs of `forward` twice, or
+    saves as much in their place, and writes the output.
     """
     read = sum(
         math.prod(lengths(a.shape, dims)) * a.dtype.itemsize
         for a in problem.arguments
         if not a.shape_only
     )
-    return read + problem.output_bytes(dims)
+    total = read + problem.output_bytes(dims)
+    if problem.pair is None:
+        return total
+    return total + ideal_traffic(forward_of(problem), dims)
 
 
 def cost_objections(problem: Problem) -> list[str]:

@@ -9,6 +9,7 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from problems.pairs import functions_of
 from problems.spec import GradientSpec, Problem, TensorSpec
 from problems.tools.solutions import ROOT
 
@@ -85,9 +86,9 @@ def _structure(problem: Problem, name: str, text: str) -> Iterator[str]:
         if tuple(headings(text)) != SECTIONS:
             yield f"must have the sections {', '.join(SECTIONS)}"
         yield from _table_objections(problem, text)
-        call = problem.signature.split(" -> ", maxsplit=1)[0]
-        if f"`{call}`" not in text:
-            yield f"does not give the call `{call}`"
+        for function in functions_of(problem):
+            if f"`{function.call}`" not in text:
+                yield f"does not give the call `{function.call}`"
     if name == "hints" and tuple(headings(text)) != HINTS:
         yield f"must have the sections {', '.join(HINTS)}"
     if name == "derivation":
@@ -99,8 +100,9 @@ def _structure(problem: Problem, name: str, text: str) -> Iterator[str]:
 
 def _table_objections(problem: Problem, statement: str) -> Iterator[str]:
     rows = [line for line in statement.splitlines() if line.startswith("| `")]
+    outputs = () if problem.pair is None else (problem.pair.output,)
     given = (*problem.arguments, *problem.buffers)
-    tensors: list[TensorSpec | GradientSpec] = [*given, *problem.gradients]
+    tensors: list[TensorSpec | GradientSpec] = [*given, *outputs, *problem.gradients]
     if len(rows) != len(tensors):
         yield f"lists {len(rows)} tensors, the problem has {len(tensors)}"
     for row, tensor in zip(rows, tensors, strict=False):

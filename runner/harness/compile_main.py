@@ -1,8 +1,9 @@
 """The process that compiles a submission's kernels: what `main` is for running them.
 
-Commands: ``load`` (import the submission), ``compile`` (record what one call of `backward` launches on
-tensors of given shapes, and compile each kernel for given targets). The answer to ``compile`` lies in
-the shared memory ``texts``, as JSON; it is as little believed as anything from here.
+Commands: ``load`` (import the submission), ``compile`` (record what one call of `backward`, or of both
+functions of a pair, launches on tensors of given shapes, and compile each kernel for given targets). The
+answer to ``compile`` lies in the shared memory ``texts``, as JSON; it is as little believed as anything
+from here.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class CompilerHarness(SubmissionHarness):
     def _compile(self, command: Message) -> Message:
         try:
             recorded = [
-                self._launches.record(self._recorder, self.backward, command["specs"], gpu)
+                self._launches.record(self._recorder, self.answer, command["specs"], gpu)
                 for gpu in command["gpus"]
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too

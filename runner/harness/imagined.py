@@ -124,12 +124,12 @@ def imagining(heard: Heard | None = None) -> Iterator[None]:
         yield
 
 
-def arguments(specs: Sequence[dict[str, Any] | None]) -> list[torch.Tensor | None]:
-    """Tensors of these specs: dtype, shape, stride, and `values` where they are known; None for None.
+def arguments(specs: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
+    """Tensors of these specs by name: dtype, shape, stride, and `values` where they are known.
 
     Inside `imagining` those without values have no memory; elsewhere they are zeros.
     """
-    return [_argument(spec) if spec else None for spec in specs]
+    return {spec["name"]: _argument(spec) for spec in specs}
 
 
 def _argument(spec: dict[str, Any]) -> torch.Tensor:

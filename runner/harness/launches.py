@@ -118,16 +118,16 @@ def _kept(value: Any) -> Any:
 
 def record(
     recorder: Recorder,
-    backward: Callable[..., Any],
-    specs: Sequence[dict[str, Any] | None],
+    answer: Callable[[dict[str, Any]], Any],
+    specs: Sequence[dict[str, Any]],
     gpu: dict[str, Any],
 ) -> list[Launch]:
-    """The launches of one call of `backward`, as on `gpu`, on arguments of these specs: dtype, shape,
-    stride; None for None."""
+    """The launches of one `answer` of a submission, as on `gpu`, on arguments of these specs: name,
+    dtype, shape, stride."""
     recorder.launches = []
     try:
         with pretending(gpu), imagining():
-            backward(*arguments(specs))
+            answer(arguments(specs))
     except TooManyLaunches:
         raise
     except Exception as error:  # noqa: BLE001 - whatever looking at a value that is not there raises
@@ -136,7 +136,7 @@ def record(
             f"({type(error).__name__}); what it launches is shown for zeros on a CPU"
         )
         recorder.launches = []
-        backward(*arguments(specs))
+        answer(arguments(specs))
     return recorder.launches
 
 

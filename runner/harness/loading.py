@@ -10,6 +10,7 @@ import inspect
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from . import channel, errors
@@ -19,15 +20,15 @@ Handler = Callable[[Message], Message]
 
 
 class BadSubmission(Exception):
-    """The file has no usable `backward`."""
+    """The file lacks a usable function that the problem asks for."""
 
 
 class SubmissionHarness:
     """A process with one submission. `load` imports it; subclasses say what else they obey."""
 
-    backward: Callable[..., Any]
+    functions: dict[str, Callable[..., Any]]
     path: str
-    names: list[str]  # what backward takes
+    _takes: Mapping[str, list[str]]
 
     def __init__(self, conversation: channel.Channel) -> None:
         self._conversation = conversation
@@ -44,6 +45,18 @@ class SubmissionHarness:
             answer = handlers[command["do"]](command)
             self._conversation.send({**answer, "token": command["token"]})
 
+    def answer(self, arguments: Mapping[str, Any]) -> list[Any]:
+        """Call the functions one after the other; what `forward` saves is handed to `backward`, what is
+        not among `arguments` is None. All that they returned, but for what was saved."""
+        given = dict(arguments)
+        made: list[Any] = []
+        for name, function in self.functions.items():
+            returned = function(*(given.get(taken) for taken in self._takes[name]))
+            if name == "forward":
+                returned, given["saved"] = returned
+            made += returned if isinstance(returned, (tuple, list)) else [returned]
+        return made
+
     def failed(self, error: BaseException) -> Message:
         """The answer when the submission raised."""
         return {"error": errors.describe(error, self.path), "memory": out_of_memory(error)}
@@ -53,8 +66,8 @@ class SubmissionHarness:
         try:
             with open(self.path, "w", encoding="utf-8") as file:  # noqa: PTH123 - quick to import
                 file.write(command["source"])
-            self.names = command["arguments"]
-            self.backward = load_backward(self.path, self.names)
+            self._takes = command["functions"]
+            self.functions = load_functions(self.path, command["functions"])
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
         return {"loaded": True}
@@ -65,11 +78,11 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
-def load_backward(path: str, names: list[str]) -> Callable[..., Any]:
-    """The function `backward` of the file at `path`, which must take the arguments in `names`.
+def load_functions(path: str, wanted: Mapping[str, list[str]]) -> dict[str, Callable[..., Any]]:
+    """The functions of the file at `path` by name; each must take the arguments in `wanted`.
 
     Raises:
-        BadSubmission: it is missing or takes other arguments; and whatever importing the file raises.
+        BadSubmission: one is missing or takes other arguments; and whatever importing the file raises.
     """
     spec = importlib.util.spec_from_file_location("submission", path)
     assert spec is not None
@@ -77,16 +90,18 @@ def load_backward(path: str, names: list[str]) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules["submission"] = module
     spec.loader.exec_module(module)
-    signature = f"backward({', '.join(names)})"
-    backward: Callable[..., Any] | None = getattr(module, "backward", None)
-    if not callable(backward):
-        raise BadSubmission(
-            f"the file defines no function backward; this problem calls {signature}"
-        )
+    return {name: _function(module, name, takes) for name, takes in wanted.items()}
+
+
+def _function(module: ModuleType, name: str, takes: list[str]) -> Callable[..., Any]:
+    signature = f"{name}({', '.join(takes)})"
+    function: Callable[..., Any] | None = getattr(module, name, None)
+    if not callable(function):
+        raise BadSubmission(f"the file defines no function {name}; this problem calls {signature}")
     try:
-        inspect.signature(backward).bind(*names)
+        inspect.signature(function).bind(*takes)
     except TypeError as error:
-        raise BadSubmission(f"backward cannot be called as {signature}: {error}") from None
+        raise BadSubmission(f"{name} cannot be called as {signature}: {error}") from None
     except ValueError:
         pass  # a builtin without a signature: the call itself will tell
-    return backward
+    return function

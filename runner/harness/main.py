@@ -4,9 +4,10 @@ It obeys the judge, one command at a time, and decides nothing. Nothing it says 
 are compared and time is measured on the other side. What it checks, it checks to give the user a clear
 message early.
 
-Commands: ``load`` (import the submission), ``prepare`` (learn where the arguments will lie), ``call``
-(run `backward` on what lies there now and hand over the gradients), ``watch`` (run it on copies of what
-lies there, and tell what its kernels do wrong; in the interpreter only), ``ping``.
+Commands: ``load`` (import the submission), ``prepare`` (learn where the arguments will lie, and
+which function takes them), ``call`` (run it on what lies there now and hand over what it returns),
+``watch`` (run it on copies of what lies there, and tell what its kernels do wrong; in the interpreter
+only), ``ping``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Harness(SubmissionHarness):
 
     def __init__(self, conversation: channel.Channel) -> None:
         super().__init__(conversation)
-        self._wanted: list[Message] = []
+        self._asked: Message = {}
         self._handed_over: list[Any] = []  # kept alive, so that new memory is elsewhere
         self._import_libraries()
 
@@ -63,34 +64,54 @@ class Harness(SubmissionHarness):
         return {"alive": True}
 
     def _prepare(self, command: Message) -> Message:
-        self._wanted = command["outputs"]
-        self._arguments = self._tensors.Arguments(self._inputs, command["inputs"], self.names)
+        self._asked = command
+        self._arguments = self._tensors.Arguments(self._inputs, command["inputs"])
         return {"prepared": True}
 
     def _call(self, _: Message) -> Message:
+        asked, tensors = self._asked, self._tensors
+        function = self.functions[asked["function"]]
+        arguments = tensors.arranged(asked["takes"], self._arguments.tensors)
         try:
             start = time.perf_counter()
-            returned = self.backward(*self._arguments.tensors)
+            returned = function(*arguments)
             seconds = time.perf_counter() - start
-            outputs = self._tensors.check_outputs(returned, self._wanted, self._arguments)
-            self._tensors.check_new(outputs, self._handed_over, self._wanted)
-            self._handed_over = outputs
-            self._tensors.store(outputs, self._wanted, self._outputs)
-        except self._tensors.InvalidOutput as error:
+            return {"seconds": seconds, **self._hand_over(returned)}
+        except tensors.InvalidOutput as error:
             return {"invalid": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
-        return {"seconds": seconds}
+
+    def _hand_over(self, returned: Any) -> Message:
+        """Puts what was returned where the judge takes it from; the answer's part about that."""
+        asked, tensors = self._asked, self._tensors
+        saved = None
+        if asked["most_saved"] is not None:
+            returned, saved = tensors.parted(returned, asked["most_saved"])
+        wanted = asked["outputs"]
+        outputs = tensors.check_outputs(returned, asked["function"], wanted, self._arguments)
+        tensors.check_new(outputs, self._handed_over, wanted)
+        self._handed_over = outputs
+        tensors.store(outputs, wanted, self._outputs)
+        if saved is None:
+            return {}
+        return {"saved": tensors.store_saved(saved, asked["saved_from"], self._outputs)}
 
     def _watch(self, _: Message) -> Message:
         from . import sanitizer, watched  # only the interpreter can be watched
 
-        names = [want["name"] for want in self._wanted]
+        asked = self._asked
+        names = [want["name"] for want in asked["outputs"]]
         faults = sanitizer.Sanitizer(self.path)
         arguments = self._arguments.copies()
         try:
-            with faults.watching(arguments), watched.watched_by(faults):
-                returned = self.backward(*arguments)
+            with faults.watching(list(arguments.values())), watched.watched_by(faults):
+                taken = self._tensors.arranged(asked["takes"], arguments)
+                returned = self.functions[asked["function"]](*taken)
+            if asked["most_saved"] is not None:
+                output, saved = self._tensors.parted(returned, asked["most_saved"])
+                returned = [output, *saved]
+                names += [f"saved[{i}]" for i in range(len(saved))]
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return {"findings": faults.findings(), **self.failed(error)}
         outputs = returned if isinstance(returned, (tuple, list)) else [returned]

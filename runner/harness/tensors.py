@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,14 +19,23 @@ DTYPES = {
         torch.float16,
         torch.float32,
         torch.float64,
+        torch.float8_e4m3fn,
+        torch.float8_e5m2,
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
         torch.int32,
         torch.int64,
     )
 }
+# The judge computes with the same two numbers where each tensor lies, and how many there may be.
+ALIGNMENT = 64
+MOST_SAVED = 16
 
 
 class InvalidOutput(Exception):
-    """`backward` returned something that is not the gradients asked for."""
+    """What was returned is not what the problem asks for."""
 
 
 def open_arena(name: str) -> torch.Tensor:
@@ -39,28 +48,19 @@ def open_arena(name: str) -> torch.Tensor:
 
 
 class Arguments:
-    """The arguments of one call, where the judge writes them: their values come with the call.
+    """The arguments of one call by name, where the judge writes them: values come with the call."""
 
-    `names` are all that `backward` takes; what has no layout, a buffer where nothing is to be added, is
-    None.
-    """
-
-    def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec], names: Sequence[str]) -> None:
+    def __init__(self, arena: torch.Tensor, layouts: Sequence[Spec]) -> None:
         self._arena = arena
         self._layouts = layouts
-        self._names = names
-        self._tensors = {
+        self.tensors = {
             spec["name"]: arena[spec["offset"] : spec["offset"] + spec["bytes"]]
             .view(DTYPES[spec["dtype"]])
             .as_strided(spec["shape"], spec["stride"], _elements_before(spec))
             for spec in layouts
         }
 
-    @property
-    def tensors(self) -> list[torch.Tensor | None]:
-        return [self._tensors.get(name) for name in self._names]
-
-    def copies(self) -> list[torch.Tensor | None]:
+    def copies(self) -> dict[str, torch.Tensor]:
         """The same tensors, each in a storage of its own: who runs out of one is not in the next."""
         found = {}
         for spec in self._layouts:
@@ -68,11 +68,11 @@ class Arguments:
             flat = raw.view(DTYPES[spec["dtype"]])
             place = (spec["shape"], spec["stride"], spec["storage_offset"])
             found[spec["name"]] = flat.as_strided(*place)
-        return [found.get(name) for name in self._names]
+        return found
 
     def is_at(self, tensor: torch.Tensor, name: str) -> bool:
         """Whether `tensor` is the argument `name` itself, and not memory of its own."""
-        return tensor.data_ptr() == self._tensors[name].data_ptr() and tensor.is_contiguous()
+        return tensor.data_ptr() == self.tensors[name].data_ptr() and tensor.is_contiguous()
 
     def shares_memory_with(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
@@ -85,19 +85,73 @@ def _elements_before(spec: Spec) -> int:
     return before
 
 
-def check_outputs(
-    returned: Any, wanted: Sequence[Spec], arguments: Arguments
-) -> list[torch.Tensor]:
-    """The gradients in `returned`, one for each of `wanted`.
+def arranged(
+    takes: Sequence[str | list[str] | None], tensors: Mapping[str, torch.Tensor]
+) -> list[Any]:
+    """The arguments of a call: each of `takes` names a tensor, or those of a tuple; None is itself."""
+    return [
+        tuple(tensors[name] for name in taken)
+        if isinstance(taken, list)
+        else tensors[taken]
+        if taken
+        else None
+        for taken in takes
+    ]
+
+
+def parted(returned: Any, most: int) -> tuple[Any, list[torch.Tensor]]:
+    """What `forward` returned, as the output and the tensors to save, of at most `most` bytes.
 
     Raises:
-        InvalidOutput: saying which gradient is not what the problem asks for, and how.
+        InvalidOutput: it is not an output and a tuple of tensors that can be saved.
+    """
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise InvalidOutput(
+            "forward must return its output and a tuple of the tensors that it saves: y, saved"
+        )
+    output, saved = returned
+    if not isinstance(saved, (tuple, list)):
+        raise InvalidOutput(
+            f"what forward saves is a {type(saved).__name__}, not a tuple of tensors"
+        )
+    if len(saved) > MOST_SAVED:
+        raise InvalidOutput(
+            f"forward saves {len(saved)} tensors; at most {MOST_SAVED} are handed over"
+        )
+    for number, tensor in enumerate(saved):
+        _check_saved(f"saved[{number}]", tensor)
+    total = sum(t.numel() * t.dtype.itemsize for t in saved)
+    if total > most:
+        raise InvalidOutput(
+            f"forward saves {total:,} bytes where at most {most:,} may be saved, each view counted by "
+            "its elements"
+        )
+    return output, list(saved)
+
+
+def _check_saved(name: str, tensor: Any) -> None:
+    if type(tensor) is not torch.Tensor:
+        raise InvalidOutput(f"{name} is a {type(tensor).__name__}, not a torch.Tensor")
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise InvalidOutput(f"{name} is {dtype}; what is saved may be {', '.join(DTYPES)}")
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise InvalidOutput(f"{name} is not a dense tensor on the device the arguments are on")
+
+
+def check_outputs(
+    returned: Any, function: str, wanted: Sequence[Spec], arguments: Arguments
+) -> list[torch.Tensor]:
+    """The results of `function` in `returned`, one for each of `wanted`.
+
+    Raises:
+        InvalidOutput: saying which one is not what the problem asks for, and how.
     """
     outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     names = ", ".join(w["name"] for w in wanted)
     if len(outputs) != len(wanted):
         raise InvalidOutput(
-            f"backward returned {len(outputs)} value(s); this problem asks for {len(wanted)}: {names}"
+            f"{function} returned {len(outputs)} value(s); this problem asks for {len(wanted)}: {names}"
         )
     storages = set()
     for output, want in zip(outputs, wanted, strict=True):
@@ -174,3 +228,17 @@ def hand_over(answer: dict[str, Any], arena: torch.Tensor) -> dict[str, int]:
         return {"too_long": len(body)}
     arena.numpy()[: len(body)] = memoryview(body)
     return {"bytes": len(body)}
+
+
+def store_saved(saved: Sequence[torch.Tensor], begin: int, arena: torch.Tensor) -> list[Spec]:
+    """Copy what is saved into the arena from `begin` on, row-major; the dtype and shape of each."""
+    told = []
+    for tensor in saved:
+        size = tensor.numel() * tensor.dtype.itemsize
+        place = arena[begin : begin + size]
+        place.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+        begin += -(-size // ALIGNMENT) * ALIGNMENT
+        told.append(
+            {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
+        )
+    return told

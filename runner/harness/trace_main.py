@@ -53,10 +53,9 @@ class TraceHarness(SubmissionHarness):
                 given = self._imagined.arguments(command["specs"])
                 tally.is_on = True
                 with self._watched.watched_by(seen):
-                    returned = self.backward(*given)
+                    made = self.answer(given)
                 tally.is_on = False
-                made = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-                read = [tally.moved(tensor, "loaded") for tensor in given if tensor is not None]
+                read = [tally.moved(tensor, "loaded") for tensor in given.values()]
                 written = [tally.moved(tensor, "stored") for tensor in made]
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
@@ -70,11 +69,11 @@ class TraceHarness(SubmissionHarness):
 
     def _map(self, command: Message) -> Message:
         inputs = self._tensors.open_arena("inputs")
-        given = self._tensors.Arguments(inputs, command["inputs"], self.names)
+        given = self._tensors.Arguments(inputs, command["inputs"])
         seen = self._mapping.Mapper(self.path, self._mapping.Limits(**command["limits"]))
         try:
             with self._watched.watched_by(seen):
-                self.backward(*given.copies())
+                self.answer(given.copies())
         except BaseException as error:  # noqa: BLE001 - SystemExit is the submission's doing too
             return self.failed(error)
         return self._tensors.hand_over(seen.told(), self._tensors.open_arena("maps"))

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import torch
 
+from problems.pairs import functions_of
 from problems.spec import Dims, Problem, lengths
 from runner.conversation import Conversation
 from runner.failures import SessionFailed, from_error, text
@@ -75,7 +76,8 @@ class Looking:
 
     def load(self, problem: Problem, source: str) -> None:
         """Import a submission. Raises SessionFailed when it cannot be imported."""
-        command = {"do": "load", "source": source, "arguments": problem.argument_names}
+        functions = {f.name: f.parameters for f in functions_of(problem)}
+        command = {"do": "load", "source": source, "functions": functions}
         reply, _ = self.conversation.ask(command, LOAD_SECONDS, "loading the file")
         if "error" in reply:
             raise from_error(reply, Verdict.COMPILE_ERROR, "The file could not be loaded")
@@ -96,7 +98,7 @@ class Compiler(Looking):
         self._texts = self.running.arena("texts")
 
     def compile(
-        self, specs: Sequence[Mapping[str, Any] | None], gpus: Sequence[Gpu], *, texts: bool = True
+        self, specs: Sequence[Mapping[str, Any]], gpus: Sequence[Gpu], *, texts: bool = True
     ) -> tuple[list[Answer], list[str]]:
         """What is launched on arguments of `specs` on each GPU, compiled for it, as the process tells
         it, and its remarks; without `texts` what its figures are made of.
@@ -162,15 +164,16 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any] | None]:
-    """What `backward` would get at this shape: dtype, shape and stride of each argument, contiguous; of
-    integers the values, too, as base64 of their bytes, compressed. None for a buffer, since nothing is
-    added up where time is measured."""
+def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any]]:
+    """What a submission would get at this shape: name, dtype, shape and stride of each argument,
+    contiguous; of integers the values, too, as base64 of their bytes, compressed. No buffers, since
+    nothing is added up where time is measured."""
     integers = problem.make_integers(dims, INTEGERS_SEED)
-    found: list[dict[str, Any] | None] = []
+    found: list[dict[str, Any]] = []
     for argument in problem.arguments:
         shape = lengths(argument.shape, dims)
         spec: dict[str, Any] = {
+            "name": argument.name,
             "dtype": dtype_name(argument.dtype),
             "shape": list(shape),
             "stride": list(torch.empty(shape, device="meta").stride()),
@@ -179,4 +182,4 @@ def specs_of(problem: Problem, dims: Dims) -> list[dict[str, Any] | None]:
             raw = integers[argument.name].contiguous().numpy().tobytes()
             spec["values"] = base64.b64encode(zlib.compress(raw, 1)).decode()
         found.append(spec)
-    return [*found, *(None for _ in problem.buffers)]
+    return found

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from problems import Language, Problem
+from problems.pairs import functions_of
 from problems.spec import Case, Gradients, Tensors
 from problems.tools.solutions import compiled, gradients_of, language_of, solution_files
 from tests.problems.every import PROBLEMS, each_problem
@@ -73,13 +74,13 @@ def test_every_gradient_is_within_rounding_of_the_closed_form(
 
 
 @each_file
-def test_backward_has_the_signature_and_a_docstring(problem: Problem, file: Path):
+def test_functions_have_the_signature_and_a_docstring(problem: Problem, file: Path):
     module = ast.parse(file.read_text(encoding="utf-8"))
-    functions = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
-    backward = functions["backward"]
-    assert ast.unparse(backward.args) == ", ".join(problem.argument_names)
+    found = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
     assert ast.get_docstring(module)
-    assert ast.get_docstring(backward)
+    for function in functions_of(problem):
+        assert ast.unparse(found[function.name].args) == ", ".join(function.parameters)
+        assert ast.get_docstring(found[function.name])
 
 
 @each_triton_file

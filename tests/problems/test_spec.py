@@ -59,7 +59,7 @@ def test_least_traffic_is_each_argument_read_once_and_each_gradient_written_once
 
 @each_problem
 def test_benchmarks_name_models_and_differ(problem: Problem):
-    assert set(problem.benchmarks) == {"cpu", "gpu"}
+    assert set(problem.benchmarks) == {"cpu", "gpu"} | ({"interpreter"} if problem.pair else set())
     names = {d for a in problem.arguments for entry in a.shape for d in dimensions_of(entry)}
     for group in problem.benchmarks.values():
         assert len(group) >= 2

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from problems import Language, Problem
+from problems.pairs import functions_of
 from problems.spec import Gradients
 from problems.tools.solutions import gradients_of, starter_file
 from tests.problems.every import each_problem
@@ -24,13 +25,12 @@ def gradients_by_case(problem: Problem, language: Language) -> dict[str, Gradien
 
 @each_language
 @each_problem
-def test_backward_takes_exactly_the_signature(problem: Problem, language: Language):
+def test_functions_take_exactly_what_the_problem_says(problem: Problem, language: Language):
     module = ast.parse(problem.starter(language))
-    (function,) = (
-        n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == "backward"
-    )
-    assert ast.unparse(function.args) == ", ".join(problem.argument_names)
-    assert ast.get_docstring(function)
+    found = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
+    for function in functions_of(problem):
+        assert ast.unparse(found[function.name].args) == ", ".join(function.parameters)
+        assert ast.get_docstring(found[function.name])
 
 
 @each_language

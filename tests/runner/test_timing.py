@@ -29,7 +29,7 @@ class FakeProcess:
         self.arguments = arguments
         self.seen.append(arguments["x"].view(torch.int16).numpy().tobytes())
 
-    def call(self):
+    def call(self, before=lambda: None):
         gradients = PROBLEM.baseline(**self.arguments)
         if self.change is not None:
             gradients = tuple(self.change(g) for g in gradients)
@@ -74,7 +74,7 @@ def test_a_lying_clock_in_the_sandbox_changes_no_time_and_is_flagged(timer, clai
 
 def test_clocks_that_part_once_on_a_busy_machine_are_compared_again(timer):
     class DisturbedAtFirst(FakeProcess):
-        def call(self):
+        def call(self, before=lambda: None):
             self.hidden = 0.009 if len(self.seen) < timing.WARM_UP + timing.FEWEST_ROUNDS else 0.0
             return super().call()
 
@@ -85,7 +85,7 @@ def test_clocks_that_part_once_on_a_busy_machine_are_compared_again(timer):
 
 def test_a_clock_that_wanders_buys_no_larger_difference(timer):
     class Wanders(FakeProcess):
-        def call(self):
+        def call(self, before=lambda: None):
             self.claims = 0.0 if len(self.seen) % 2 else 0.006
             return super().call()
 
@@ -114,7 +114,7 @@ def test_wrong_gradients_in_timed_calls_are_found(timer):
 
 def test_noisy_calls_are_repeated_more_often(timer, monkeypatch):
     class Noisy(FakeProcess):
-        def call(self):
+        def call(self, before=lambda: None):
             self.seconds = 0.010 if len(self.seen) % 2 else 0.020
             return super().call()
 

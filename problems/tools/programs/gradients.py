@@ -1,4 +1,4 @@
-"""Calls a file's backward on cases: gradients.py FILE PROBLEM PAIRS RESULT.
+"""Calls a file's functions on cases: gradients.py FILE PROBLEM PAIRS RESULT.
 
 PAIRS is JSON, a list of [case name, seed]. RESULT becomes {"gradients": the gradients of each pair,
 "seconds": what each call took}. As a module, `gradients` does the same within this process.
@@ -23,6 +23,7 @@ if os.environ.get("TRITON_INTERPRET") == "1":
 import torch
 
 from problems import Problem, get_problem
+from problems.pairs import whole
 from problems.spec import Gradients
 
 Pairs = Sequence[tuple[str, int]]
@@ -38,9 +39,9 @@ def gradients(file: Path, slug: str, pairs: Pairs) -> tuple[list[Gradients], lis
         arguments = problem.make_arguments(cases[name], seed)
         before = {n: t.clone() for n, t in arguments.items()}
         start = time.perf_counter()
-        first = problem.call(_watching_buffers(submission.backward, problem), arguments)
+        first = answering(problem, submission, watching=True)(**arguments)
         seconds.append(time.perf_counter() - start)
-        again = problem.call(submission.backward, arguments)
+        again = answering(problem, submission)(**arguments)
         for argument, tensor in before.items():
             same = torch.equal(tensor, arguments[argument])
             assert same, f"{name}: {argument} was changed"
@@ -71,6 +72,18 @@ def _check(name: str, first: Gradients, again: Gradients) -> None:
         assert a.is_contiguous(), f"{name}: a gradient is not contiguous"
     memories = [t.untyped_storage().data_ptr() for t in (*first, *again)]
     assert len(set(memories)) == len(memories), f"{name}: gradients share memory"
+
+
+def answering(
+    problem: Problem, submission: ModuleType, *, watching: bool = False
+) -> Callable[..., Gradients]:
+    """The submission as one function from the problem's arguments to gradients."""
+    if problem.pair is not None:
+        return whole(problem, submission.forward, submission.backward)
+    backward = submission.backward
+    if watching:
+        backward = _watching_buffers(backward, problem)
+    return lambda **arguments: problem.call(backward, arguments)
 
 
 def load(file: Path) -> ModuleType:

@@ -96,7 +96,7 @@ def test_a_search_is_an_ordinary_form_that_keeps_what_was_chosen(client: Client)
     page = client.get("/?q=norm&tier=Reductions").content.decode()
     assert '<input type="search" name="q" value="norm"' in page
     assert "<option selected>Reductions</option>" in page
-    assert "2 of " in page
+    assert "3 of " in page
     assert 'href="/problems/rms-norm/"' in page
     assert 'href="/problems/swiglu/"' not in page
 

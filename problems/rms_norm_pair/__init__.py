@@ -1,0 +1,1 @@
+"""RMSNorm, forward and backward: what is saved is chosen."""

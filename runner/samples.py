@@ -1,0 +1,115 @@
+"""What rounds of timed calls say: how long the work took, what a call costs besides, how sure that is.
+
+One round is a call of the submission and one of the baseline on the same inputs. What the command, the
+answer and the handing over cost is known from an honest process and is taken off.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import statistics
+from dataclasses import dataclass, field
+
+from problems.spec import Tensors
+from runner.session import Returned
+
+# Stop when the standard error of both medians is below this share of them.
+RELATIVE_ERROR = 0.02
+CHECKED_ROUNDS = 2
+# The clocks may differ by this share, and by this much in seconds, besides the spread of the overhead
+# on either side. How far a submission's own overhead may spread is bounded: nobody buys an excuse.
+CLOCK_SHARE = 0.05
+MOST_SPREAD = 0.2
+CLOCK_SECONDS = 100e-6
+_LEAST_TIME = 1e-9
+
+
+@dataclass
+class Samples:
+    """The calls of one function, or of a pair's two as one; seconds."""
+
+    wall: list[float] = field(default_factory=list)
+    reported: list[float] = field(default_factory=list)
+
+    def add(self, returned: Returned) -> None:
+        self.wall.append(returned.wall)
+        self.reported.append(returned.reported)
+
+    def overheads(self) -> list[float]:
+        """Seconds of each call outside what the process says that the work took."""
+        return [w - r for w, r in zip(self.wall, self.reported, strict=True)]
+
+    def settled(self) -> bool:
+        """The median is known within RELATIVE_ERROR (standard error of a median: 1.2533 s / sqrt n)."""
+        error = 1.2533 * statistics.stdev(self.wall) / math.sqrt(len(self.wall))
+        return error < RELATIVE_ERROR * statistics.median(self.wall)
+
+
+@dataclass
+class Rounds:
+    """Samples of the submission and the baseline from the same rounds.
+
+    `handing_over` has what an honest process needed besides the work to hand over what the submission
+    did: the baseline's own overhead, where both hand over the same.
+    """
+
+    ours: Samples = field(default_factory=Samples)
+    theirs: Samples = field(default_factory=Samples)
+    handing_over: list[float] = field(default_factory=list)
+
+    def add(self, ours: Returned, theirs: Returned, handing_over: float | None = None) -> None:
+        self.ours.add(ours)
+        self.theirs.add(theirs)
+        own = theirs.wall - theirs.reported
+        self.handing_over.append(own if handing_over is None else handing_over)
+
+    def times(self) -> list[float]:
+        overhead = statistics.median(self.handing_over)
+        return [max(wall - overhead, _LEAST_TIME) for wall in self.ours.wall]
+
+    def baseline_times(self) -> list[float]:
+        overhead = statistics.median(self.theirs.overheads())
+        return [wall - overhead for wall in self.theirs.wall]
+
+    def clocks_differ(self) -> bool:
+        median = statistics.median(self.times())
+        reported = statistics.median(self.ours.reported)
+        return abs(reported - median) > self.uncertainty()
+
+    def uncertainty(self) -> float:
+        median = statistics.median(self.times())
+        own_spread = min(spread(self.ours.overheads()), MOST_SPREAD * median)
+        return CLOCK_SHARE * median + spread(self.handing_over) + own_spread + CLOCK_SECONDS
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What went in and came out of a timed call."""
+
+    arguments: Tensors
+    returned: Returned
+
+
+class Drawn:
+    """CHECKED_ROUNDS rounds, every one offered with the same chance (reservoir sampling: Vitter,
+    *Random sampling with a reservoir*, 1985)."""
+
+    def __init__(self) -> None:
+        self.kept: list[Checked] = []
+        self._offered = 0
+
+    def offer(self, one: Checked) -> None:
+        self._offered += 1
+        if len(self.kept) < CHECKED_ROUNDS:
+            self.kept.append(one)
+            return
+        place = secrets.randbelow(self._offered)
+        if place < CHECKED_ROUNDS:
+            self.kept[place] = one
+
+
+def spread(values: list[float]) -> float:
+    """The interquartile range."""
+    low, _, high = statistics.quantiles(values, n=4)
+    return high - low
