@@ -33,10 +33,10 @@ from benchmarks.compiled import files_of
 from problems import Problem, all_problems, get_problem
 from problems.spec import Benchmark, Dims, lengths
 from runner.harness.loading import load_functions
-from runner.inspection.gpus import GPUS
 from runner.inspection.inspect import inspect
 from runner.inspection.model import modelled
 from sandbox.choose import best_sandbox
+from wire.gpus import GPUS
 from wire.inspection import MODEL, Inspection
 
 RESULTS = Path(__file__).parent / "results"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.compiled import KERNELS, kept
 from problems import Problem, all_problems, get_problem
-from runner.inspection.gpus import GPUS
 from runner.inspection.model import roofline
+from wire.gpus import GPUS
 from wire.inspection import CompiledKernel, Inspection
 
 HEADING = "## Figures"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runner.inspection.gpus import Gpu
 from runner.inspection.machine_code import Instruction, lines_of_blocks, of_lines
+from wire.gpus import Gpu
 from wire.inspection import Advice, Stage
 
 _WIDE = 16

@@ -22,10 +22,10 @@ from problems.spec import Dims, Problem, lengths
 from runner.conversation import Conversation
 from runner.failures import SessionFailed, from_error, text
 from runner.hardware import cpu_threads
-from runner.inspection.gpus import Gpu
 from runner.memory import dtype_name
 from runner.session import LOAD_SECONDS, harness_files, python_trees
 from sandbox.spec import Job, Limits, Sandbox
+from wire.gpus import Gpu
 from wire.verdict import Verdict
 
 TEXTS_BYTES = 64 << 20

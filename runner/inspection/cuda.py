@@ -13,9 +13,9 @@ from problems.spec import Problem
 from runner.failures import SessionFailed, from_error, text
 from runner.inspection.compiler import TEXTS_BYTES, Looking, handed_over
 from runner.inspection.cuda_kernels import THREADS, kernels
-from runner.inspection.gpus import GPUS, Gpu
 from runner.inspection.toolkit import Toolkit, find_toolkit
 from sandbox.spec import Sandbox
+from wire.gpus import GPUS, Gpu
 from wire.inspection import CompiledKernel, Inspection
 from wire.verdict import Verdict
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.failures import text
-from runner.inspection.gpus import Gpu
 from runner.inspection.lines import ptx, sass
 from runner.inspection.machine_code import (
     Instruction,
@@ -19,6 +18,7 @@ from runner.inspection.machine_code import (
     tensor_core,
 )
 from runner.inspection.occupancy import occupancy
+from wire.gpus import Gpu
 from wire.inspection import Advice, CompiledKernel, Stage
 
 USER_FILE = "submission.cu"

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from problems.spec import Benchmark, Problem
 from runner.failures import SessionFailed
 from runner.inspection.compiler import Compiler, specs_of
-from runner.inspection.gpus import GPUS
 from runner.inspection.kernels import kernel
 from runner.inspection.model import modelled
 from runner.inspection.plausible import refusal
 from runner.inspection.tracer import Traced, Tracer
 from sandbox.spec import Sandbox
 from wire.access_maps import AccessMaps
+from wire.gpus import GPUS
 from wire.inspection import CompiledKernel, Inspection, ModelledTime
 
 # The benchmark shapes on which a kernel is compiled: those of GPUs, which are what it is written for.

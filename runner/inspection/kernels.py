@@ -10,10 +10,10 @@ from typing import Any
 from runner.failures import text
 from runner.harness.errors import USER_FILE
 from runner.inspection.advice import Figures, advice
-from runner.inspection.gpus import GPUS, Gpu
 from runner.inspection.lines import READERS
 from runner.inspection.machine_code import accesses, atomics, instructions, tensor_core
 from runner.inspection.occupancy import occupancy
+from wire.gpus import GPUS, Gpu
 from wire.inspection import CompiledKernel, Stage
 
 _LONGEST_NAME = 200

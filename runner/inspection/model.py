@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from problems.spec import Benchmark, Cost
-from runner.inspection.gpus import Gpu
+from wire.gpus import Gpu
 from wire.inspection import MODEL, CompiledKernel, ModelledTime, TensorTraffic, Trace
 
 SECTOR = 32

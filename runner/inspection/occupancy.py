@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runner.inspection.gpus import Gpu
+from wire.gpus import Gpu
 
 _REGISTER_UNIT = 256
 _WARP_UNIT = 4

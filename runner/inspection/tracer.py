@@ -17,9 +17,9 @@ from problems.spec import Dims, Problem
 from runner.failures import from_error, text
 from runner.inspection import mapping
 from runner.inspection.compiler import Looking, plain, specs_of
-from runner.inspection.gpus import Gpu
 from sandbox.spec import Sandbox
 from wire.access_maps import AccessMaps
+from wire.gpus import Gpu
 from wire.inspection import Finding, TensorTraffic, Trace
 from wire.verdict import Verdict
 

@@ -1,5 +1,4 @@
-"""The access map: by slider, keys and by itself; a picture where scripts do not run. The roofline: fetched
-when it is looked at."""
+"""The access map: by slider, keys, by itself, and without scripts. The roofline: fetched when wanted."""
 
 from __future__ import annotations
 

@@ -23,13 +23,14 @@ from web.catalogue.pages import reference_solutions
 from web.hardware import get_kind
 from web.inspection.references import reference
 from wire.gpus import GPUS
+from wire.inspection import MODEL, RANKED_GPU
 from wire.messages import Hardware
 from wire.reading import Unreadable, read
 from wire.verdict import Peak
 
 CPU = "cpu"
 # The GPU for which times on boards are modelled.
-RANKED = "sm_90"
+RANKED = next(key for key, gpu in GPUS.items() if gpu.name == RANKED_GPU)
 MOST_POINTS = 200  # of submissions: the best, each on all shapes
 
 
@@ -172,12 +173,11 @@ def seconds_at_least(cost: Cost, peak: Peak) -> float:
 def _references(
     problem: Problem, machine: Machine, shapes: Mapping[str, Shape]
 ) -> Iterable[Attained]:
-    by_model = {shape.benchmark.model: shape for shape in shapes.values()}
     for solution in reference_solutions(problem.slug):
         recorded = reference(solution)
         for time in recorded.inspection.models if recorded else ():
-            shape = by_model.get(time.shape)
-            if time.gpu == machine.label and shape and time.efficiency <= 1:
+            shape = shapes.get(time.benchmark)
+            if time.gpu == machine.label and time.version == MODEL and shape:
                 yield _attained(
                     f"reference, {solution.label}", shape, time.seconds, time.efficiency
                 )
@@ -201,10 +201,12 @@ def _submissions(
     standings: Iterable[Standing], shapes: Mapping[str, Shape], machine: Machine
 ) -> Iterable[Attained]:
     for standing in standings:
+        if standing.comparable_score is None:
+            continue  # of an older model, or not modelled yet
         for timing in standing.timings:
             shape = shapes.get(timing["name"])
-            seconds = timing.get("median" if machine.measured else "modelled")
-            if shape and seconds:
+            seconds = timing["median" if machine.measured else "modelled"]
+            if shape:
                 yield _attained(
                     standing.user.username,
                     shape,

@@ -10,11 +10,11 @@ import pytest
 from problems import get_problem
 from runner.__main__ import USAGE, main
 from runner.inspection import cuda, toolkit
-from runner.inspection.gpus import GPUS
 from runner.inspection.lines import ptx
 from runner.inspection.text import render
 from runner.inspection.toolkit import NoToolkit, find_toolkit
 from sandbox.choose import best_sandbox
+from wire.gpus import GPUS
 from wire.inspection import Inspection
 
 ROOT = Path(__file__).parents[3]

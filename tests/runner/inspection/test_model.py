@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from problems.spec import Benchmark, Cost
-from runner.inspection.gpus import GPUS
 from runner.inspection.model import modelled, roofline
+from wire.gpus import GPUS
 from wire.inspection import CompiledKernel, MemoryAccess, TensorTraffic, Trace
 
 GPU = GPUS["sm_90"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runner.inspection.gpus import GPUS
 from runner.inspection.occupancy import occupancy
+from wire.gpus import GPUS
 
 
 @pytest.mark.parametrize(

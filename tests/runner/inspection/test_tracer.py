@@ -8,9 +8,9 @@ import pytest
 
 from problems import get_problem
 from runner.failures import SessionFailed
-from runner.inspection.gpus import GPUS
 from runner.inspection.tracer import Tracer
 from sandbox.choose import best_sandbox
+from wire.gpus import GPUS
 
 pytestmark = pytest.mark.sandbox
 
