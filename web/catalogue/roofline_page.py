@@ -31,12 +31,12 @@ def drawn_roofline(problem: Problem, machine: Machine, user: User | None) -> Saf
     found = roofline(problem, machine, key)
     if user:
         found = with_own(found, problem, user)
-        if own := _own(found, user):
-            return _draw(problem, found, own)
+        if linked := _linked(found, user):
+            return _draw(problem, found, linked, user.pk)
     return _drawn.get(key, lambda: _draw(problem, found, set()))
 
 
-def _own(found: Roofline, user: User) -> set[uuid.UUID]:
+def _linked(found: Roofline, user: User) -> set[uuid.UUID]:
     """What `web.submissions.owners.visible_submission` would show."""
     return {
         one.submission
@@ -45,13 +45,17 @@ def _own(found: Roofline, user: User) -> set[uuid.UUID]:
     }
 
 
-def _draw(problem: Problem, found: Roofline, own: set[uuid.UUID]) -> SafeString:
+def _draw(
+    problem: Problem, found: Roofline, linked: set[uuid.UUID], reader: int | None = None
+) -> SafeString:
     context = {
         "problem": problem,
         "roofline": found,
         "plot": plot(found),
         "machines": MACHINES.values(),
         "ranked": MACHINES[RANKED],
-        "own": own,
+        "linked": linked,
+        "reader": reader,
+        "has_own": any(one.user == reader for one in found.attained if one.user),
     }
     return render_to_string("catalogue/_roofline.html", context)

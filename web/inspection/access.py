@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -138,17 +138,25 @@ def _words(least: int, most: float) -> str:
 
 
 def _path(tiles: Sequence[int], columns: int) -> str:
-    """Rectangles over sorted tiles, neighbours in a row as one."""
-    pieces: list[str] = []
+    """Rectangles over sorted tiles: runs in a row, those alike in the rows below added to the first."""
+    drawn: dict[tuple[int, int, int], int] = {}  # by left, right and the row below: the top
+    for row, left, right in _runs(tiles, columns):
+        top = drawn.pop((left, right, row), row)
+        drawn[left, right, row + 1] = top
+    found = sorted((top, left, right, end) for (left, right, end), top in drawn.items())
+    return "".join(f"M{x} {y}h{right - x}v{end - y}h-{right - x}z" for y, x, right, end in found)
+
+
+def _runs(tiles: Sequence[int], columns: int) -> Iterator[tuple[int, int, int]]:
+    """Successive tiles of a row: the row, the first column and the one after the last."""
     at = 0
     while at < len(tiles):
-        row, column = divmod(tiles[at], columns)
         end = at + 1
         while end < len(tiles) and tiles[end] == tiles[end - 1] + 1 and tiles[end] % columns:
             end += 1
-        pieces.append(f"M{column} {row}h{end - at}v1h-{end - at}z")
+        row, left = divmod(tiles[at], columns)
+        yield row, left, left + end - at
         at = end
-    return "".join(pieces)
 
 
 def _lines(rows: int, columns: int) -> str:

@@ -53,6 +53,12 @@ def test_runs_of_tiles_are_broken_at_the_end_of_a_row() -> None:
     assert one.shades[0].path == "M2 0h2v1h-2zM0 1h2v1h-2z"
 
 
+def test_runs_that_are_alike_below_each_other_are_one_rectangle() -> None:
+    tiles = TileMap("x_ptr", "load", (4, 4), (), (0, 0, 8, 0, 9, 2, 0, 13, 2))
+    one = picture(picked(maps(maps=(tiles,)), QueryDict()))
+    assert one.shades[0].path == "M0 0h4v2h-4zM1 2h2v2h-2z"
+
+
 def test_what_an_address_does_not_say_or_gets_wrong_is_the_first() -> None:
     for parameters in ("", "tensor=none&op=none", "program=-1&view=all"):
         assert picked(maps(), QueryDict(parameters)).map.tensor == "x_ptr"

@@ -124,17 +124,22 @@ function start() {
   pointing(map, program, alone, name);
 }
 
-// Rectangles over the tiles that are wanted, neighbours in a row as one.
+// Rectangles over the tiles that are wanted: runs in a row, those alike in the rows below added to the first.
 function outline(wanted, rows, columns) {
-  let path = "";
+  const drawn = new Map(); // by left, right and the row below
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
-      const first = column;
+      const left = column;
       while (column < columns && wanted(row * columns + column)) column++;
-      if (column > first) path += `M${first} ${row}h${column - first}v1h${first - column}z`;
+      if (column === left) continue;
+      const above = `${left} ${column} ${row}`;
+      const top = drawn.get(above)?.top ?? row;
+      drawn.delete(above);
+      drawn.set(`${left} ${column} ${row + 1}`, { top, left, right: column, end: row + 1 });
     }
   }
-  return path;
+  const found = [...drawn.values()].sort((a, b) => a.top - b.top || a.left - b.left);
+  return found.map((r) => `M${r.left} ${r.top}h${r.right - r.left}v${r.end - r.top}h${r.left - r.right}z`).join("");
 }
 
 // What is under the pointer: which elements, and which programs touch them.
