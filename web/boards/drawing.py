@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from problems.registry import get_problem
 from web.boards.models import Standing
-from web.boards.queries import board, ranks
+from web.boards.queries import SCORE, board, ranks
 from web.boards.shelf import Shelf
 from web.hardware import get_kind
 
@@ -29,6 +29,7 @@ class BoardKey:
     problem_version: int
     hardware: str
     version: int | None
+    order: str = SCORE
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ def rows(key: BoardKey, page: int) -> tuple[Row, ...]:
 
 
 def _size(key: BoardKey) -> int:
-    return board(get_problem(key.problem), get_kind(key.hardware)).count()
+    return board(get_problem(key.problem), get_kind(key.hardware), key.order).count()
 
 
 def _rows(key: BoardKey, page: int) -> tuple[Row, ...]:
     kind, start = get_kind(key.hardware), (page - 1) * PAGE_SIZE
-    standings = list(board(get_problem(key.problem), kind)[start : start + PAGE_SIZE])
+    standings = list(board(get_problem(key.problem), kind, key.order)[start : start + PAGE_SIZE])
     ranked = zip(ranks(standings, start, kind), standings, strict=True)
     return tuple(draw(rank, standing) for rank, standing in ranked)
 
@@ -71,7 +72,8 @@ def _rows(key: BoardKey, page: int) -> tuple[Row, ...]:
 def draw(rank: int, standing: Standing, *, is_own: bool = False) -> Row:
     """The row of a standing; the reader's own one looks different."""
     kind = get_kind(standing.hardware)
-    benchmarks = get_problem(standing.problem).benchmarks.get(kind.shapes, ())
+    problem = get_problem(standing.problem)
+    benchmarks = problem.benchmarks.get(kind.shapes, ())
     timings = {timing["name"]: timing for timing in standing.timings}
     cells = tuple(timings.get(benchmark.name) for benchmark in benchmarks)
     context = {
@@ -80,5 +82,6 @@ def draw(rank: int, standing: Standing, *, is_own: bool = False) -> Row:
         "cells": cells,
         "is_own": is_own,
         "kind": kind,
+        "saves": problem.pair is not None,
     }
     return Row(rank, standing, cells, render_to_string("boards/_row.html", context))

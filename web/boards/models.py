@@ -18,7 +18,15 @@ class Standing(models.Model):
     `timings` is a list of {name, median, speedup, efficiency}, one for each benchmark shape; seconds.
     Where times are modelled and not measured it is {name, modelled, roofline, efficiency}, and
     `model_version` says by which model: scores of different ones are not compared.
+
+    A pair of forward and backward has a second order, by what is saved between them, in which another
+    submission of the user may be the best: a row for each order. `saved_bytes` is of all shapes on which
+    it is measured, `saved_baseline` what plain PyTorch saves there.
     """
+
+    class Order(models.TextChoices):
+        SCORE = "score", "By time"
+        SAVED = "saved", "By saved bytes"
 
     problem = models.CharField(max_length=64)
     hardware = models.CharField(max_length=32)
@@ -26,6 +34,9 @@ class Standing(models.Model):
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="+")
     problem_version = models.PositiveIntegerField()
     language = models.CharField(max_length=32)
+    order = models.CharField(max_length=8, choices=Order.choices, default=Order.SCORE)
+    saved_bytes = models.BigIntegerField(null=True, blank=True)
+    saved_baseline = models.BigIntegerField(null=True, blank=True)
     score = models.FloatField(null=True, blank=True)
     speedup = models.FloatField(null=True, blank=True)
     model_version = models.PositiveIntegerField(null=True, blank=True)
@@ -38,7 +49,13 @@ class Standing(models.Model):
             models.Index(fields=["problem", "hardware", "achieved_at"], name="standing_by_time"),
         ]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["problem", "hardware", "user"], name="standing_once"),
+            models.UniqueConstraint(
+                fields=["problem", "hardware", "user", "order"], name="standing_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(order="saved") | Q(saved_bytes__isnull=False),
+                name="standing_by_known_bytes",
+            ),
             models.CheckConstraint(
                 condition=Q(score__isnull=True) | Q(score__gt=0), name="standing_score_positive"
             ),
@@ -46,6 +63,13 @@ class Standing(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} on {self.problem}, {self.hardware}"
+
+    @property
+    def saved_times(self) -> float | None:
+        """What is saved, as a multiple of what plain PyTorch saves."""
+        if self.saved_bytes is None or not self.saved_baseline:
+            return None
+        return self.saved_bytes / self.saved_baseline
 
     @property
     def comparable_score(self) -> float | None:

@@ -16,14 +16,18 @@ from web.boards.models import Standing
 from web.hardware import HardwareKind
 from wire.inspection import MODEL
 
+SCORE, SAVED = Standing.Order.SCORE, Standing.Order.SAVED
 
-def board(problem: Problem, kind: HardwareKind) -> QuerySet[Standing]:
-    """Every standing, best first."""
+
+def board(problem: Problem, kind: HardwareKind, order: str = SCORE) -> QuerySet[Standing]:
+    """Every standing in one of the board's orders, best first. By saved bytes those that save the same
+    stand as they do by score."""
+    by_bytes = ["saved_bytes"] if order == SAVED else []
     return (
-        _current(problem)
+        _current(problem, order)
         .filter(hardware=kind.name)
         .select_related("user")
-        .order_by(*_by_score(kind), "achieved_at", "pk")
+        .order_by(*by_bytes, *_by_score(kind), "achieved_at", "pk")
     )
 
 
@@ -49,6 +53,8 @@ def ranks(standings: Sequence[Standing], before: int, kind: HardwareKind) -> lis
 
 
 def _tied(one: Standing, other: Standing) -> bool:
+    if one.order == SAVED and one.saved_bytes != other.saved_bytes:
+        return False
     score = one.comparable_score
     if score != other.comparable_score:
         return False
@@ -56,8 +62,13 @@ def _tied(one: Standing, other: Standing) -> bool:
 
 
 def own_standings(problem: Problem, user: User) -> list[Standing]:
-    """The user's standings for the problem, one for each hardware."""
-    own = _current(problem).filter(user=user).select_related("user")
+    """The user's standings by score for the problem, one for each hardware."""
+    return own_in_order(problem, user, SCORE)
+
+
+def own_in_order(problem: Problem, user: User, order: str) -> list[Standing]:
+    """The user's standings in one order, one for each hardware."""
+    own = _current(problem, order).filter(user=user).select_related("user")
     return list(own.order_by("hardware"))
 
 
@@ -67,11 +78,20 @@ def own_rank(standing: Standing, kind: HardwareKind) -> int:
         problem=standing.problem,
         problem_version=standing.problem_version,
         hardware=standing.hardware,
+        order=standing.order,
     )
     return 1 + rivals.filter(_better(standing, kind)).count()
 
 
 def _better(standing: Standing, kind: HardwareKind) -> Q:
+    by_score = _better_score(standing, kind)
+    if standing.order != SAVED:
+        return by_score
+    fewer = Q(saved_bytes__lt=standing.saved_bytes)
+    return fewer | (Q(saved_bytes=standing.saved_bytes) & by_score)
+
+
+def _better_score(standing: Standing, kind: HardwareKind) -> Q:
     if kind.measures_time:
         return Q(score__gt=standing.score)
     scored = Q(model_version=MODEL)
@@ -80,5 +100,7 @@ def _better(standing: Standing, kind: HardwareKind) -> Q:
     return scored | Q(achieved_at__lt=standing.achieved_at)
 
 
-def _current(problem: Problem) -> QuerySet[Standing]:
-    return Standing.objects.filter(problem=problem.slug, problem_version=problem.version)
+def _current(problem: Problem, order: str) -> QuerySet[Standing]:
+    return Standing.objects.filter(
+        problem=problem.slug, problem_version=problem.version, order=order
+    )

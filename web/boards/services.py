@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from django.db.models import Case, F, When
+from django.db.models.fields.json import KeyTransform
 
 from web.accounts.models import User
 from web.boards.models import Standing
@@ -25,7 +26,8 @@ def update_standing(submission: Submission, report: Report) -> bool:
     It belongs there when a user submitted it, it was accepted and the judge says it may be ranked. It
     replaces the user's row when it solves a newer version of the problem or has the higher score,
     measured or modelled. Of two with the same score, or without one, the one posted earlier stays,
-    whichever of them was judged first.
+    whichever of them was judged first. A pair of forward and backward also stands by what it saves: the
+    fewest bytes, then by the same rule.
     """
     if not _belongs(submission, report):
         return False
@@ -37,6 +39,17 @@ def update_standing(submission: Submission, report: Report) -> bool:
         "hardware": submission.hardware,
         "user_id": submission.user_id,
     }
+    stands = [_enter({**key, "order": order}, values) for order in _orders(report)]
+    return any(stands)
+
+
+def _orders(report: Report) -> list[str]:
+    """The orders in which a submission may stand."""
+    orders = Standing.Order
+    return [orders.SCORE] if report.saved_bytes is None else [orders.SCORE, orders.SAVED]
+
+
+def _enter(key: dict[str, Any], values: dict[str, Any]) -> bool:
     standing = Standing.objects.filter(**key).first()
     if standing is None:
         Standing.objects.create(**key, **values)
@@ -58,12 +71,18 @@ def restore_standing(user_id: int, problem: str, hardware: str) -> Standing | No
     """Find anew what of the user's stands on the board, after a verdict was replaced or taken back.
 
     Ends where `update_standing` would have ended with the verdicts that hold now: with the best of them,
-    or with no standing if none belongs there.
+    or with no standing if none belongs there. Returns the one by score.
     """
     _lock(user_id)
     key = {"problem": problem, "hardware": hardware, "user_id": user_id}
+    _restore(key, Standing.Order.SAVED)
+    return _restore(key, Standing.Order.SCORE)
+
+
+def _restore(user: dict[str, Any], order: str) -> Standing | None:
+    key = {**user, "order": order}
     standing = Standing.objects.filter(**key).first()
-    best = _best(user_id, problem, hardware)
+    best = _best(**user, order=order)
     if best is None:
         if standing is not None:
             standing.delete()
@@ -80,7 +99,9 @@ def _lock(user_id: int) -> None:
     User.objects.select_for_update(no_key=True).only("pk").get(pk=user_id)
 
 
-def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report] | None:
+def _best(
+    user_id: int, problem: str, hardware: str, order: str
+) -> tuple[Submission, Report] | None:
     """What stands highest by the rule of `_is_better`."""
     kind = get_kind(hardware)
     score = _modelled_score() if kind.models_time else F("score")
@@ -92,14 +113,20 @@ def _best(user_id: int, problem: str, hardware: str) -> tuple[Submission, Report
         verdict=Verdict.ACCEPTED,
         report__ranked=True,
     )
-    ordered = accepted.order_by("-problem_version", score.desc(nulls_last=True), "created_at", "pk")
+    by_bytes = []
+    if order == Standing.Order.SAVED:
+        accepted = accepted.filter(report__saved_bytes__isnull=False)
+        by_bytes = [KeyTransform("saved_bytes", "report").asc()]
+    ordered = accepted.order_by(
+        "-problem_version", *by_bytes, score.desc(nulls_last=True), "created_at", "pk"
+    )
     for submission in ordered.defer("source").iterator(chunk_size=20):
         try:
             report = parse_report(submission.report)
         except BadReport:
             logger.warning("submission %s has a report of another form", submission.pk)
             continue
-        if _belongs(submission, report):
+        if _belongs(submission, report) and order in _orders(report):
             return submission, report
     return None
 
@@ -133,6 +160,8 @@ def _belongs(submission: Submission, report: Report) -> bool:
 def _is_better(values: dict[str, Any], standing: Standing) -> bool:
     if values["problem_version"] != standing.problem_version:
         return bool(values["problem_version"] > standing.problem_version)
+    if standing.order == Standing.Order.SAVED and values["saved_bytes"] != standing.saved_bytes:
+        return standing.saved_bytes is None or bool(values["saved_bytes"] < standing.saved_bytes)
     score, other = values["score"], standing.comparable_score
     if score != other:
         return other is None or (score is not None and score > other)
@@ -145,6 +174,8 @@ def _values(submission: Submission, report: Report) -> dict[str, Any]:
         "problem_version": submission.problem_version,
         "language": submission.language,
         "achieved_at": submission.created_at,
+        "saved_bytes": report.saved_bytes,
+        "saved_baseline": sum(s.baseline for s in report.savings) if report.savings else None,
     }
     if get_kind(submission.hardware).models_time:
         return common | _modelled(submission)

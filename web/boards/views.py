@@ -18,7 +18,8 @@ from django.views.decorators.http import require_safe
 from problems.spec import Problem
 from web.boards.drawing import PAGE_SIZE, BoardKey, Row, draw, rows, size
 from web.boards.freshness import version_of
-from web.boards.queries import own_rank, own_standings
+from web.boards.models import Standing
+from web.boards.queries import own_in_order, own_rank
 from web.boards.shelf import Shelf
 from web.catalogue.routing import problem_view
 from web.hardware import HardwareKind, all_hardware, get_kind
@@ -30,16 +31,17 @@ _LONGEST_ADDRESS = 200
 @require_safe
 @problem_view
 def leaderboard(request: HttpRequest, problem: Problem) -> HttpResponse:
-    """Who stands where. `?hardware=` picks the board, `?page=` the page.
+    """Who stands where. `?hardware=` picks the board, `?order=` its order, `?page=` the page.
 
     Context: `problem`; `kind` (HardwareKind shown) and `kinds` (all); `benchmarks` (the columns);
-    `ranked_gpu` (the GPU of modelled times);
+    `ranked_gpu` (the GPU of modelled times); `order`, and `orders` to choose from, if there are any;
     `rows` (Row, ...); `page` (a paginator's page); `own` (the user's Row, or None) and
     `own_on_page` (whether `rows` has it).
     """
     kind = _chosen_kind(request.GET.get("hardware", ""))
     version = version_of(problem.slug, kind.name)
-    key = BoardKey(problem.slug, problem.version, kind.name, version)
+    order = _chosen_order(problem, request.GET.get("order", ""))
+    key = BoardKey(problem.slug, problem.version, kind.name, version, order)
     if version is None or not _is_anybody(request):
         response = render(request, "boards/leaderboard.html", _context(request, problem, key))
         patch_vary_headers(response, ["Cookie"])
@@ -77,11 +79,13 @@ def _context(request: HttpRequest, problem: Problem, key: BoardKey) -> dict[str,
     kind = get_kind(key.hardware)
     page = Paginator(range(size(key)), PAGE_SIZE).get_page(request.GET.get("page"))
     shown = rows(key, page.number)
-    own = _own_row(request, problem, kind, shown)
+    own = _own_row(request, problem, key, shown)
     return {
         "problem": problem,
         "kind": kind,
         "kinds": all_hardware(),
+        "order": key.order,
+        "orders": Standing.Order.choices if problem.pair is not None else (),
         "benchmarks": problem.benchmarks.get(kind.shapes, ()),
         "ranked_gpu": RANKED_GPU,
         "rows": [own if own and row.standing.pk == own.standing.pk else row for row in shown],
@@ -92,17 +96,26 @@ def _context(request: HttpRequest, problem: Problem, key: BoardKey) -> dict[str,
 
 
 def _own_row(
-    request: HttpRequest, problem: Problem, kind: HardwareKind, shown: Sequence[Row]
+    request: HttpRequest, problem: Problem, key: BoardKey, shown: Sequence[Row]
 ) -> Row | None:
     if not request.user.is_authenticated:
         return None
     for row in shown:
         if row.standing.user_id == request.user.pk:
             return draw(row.rank, row.standing, is_own=True)
-    for standing in own_standings(problem, request.user):
-        if standing.hardware == kind.name:
-            return draw(own_rank(standing, kind), standing, is_own=True)
+    for standing in own_in_order(problem, request.user, key.order):
+        if standing.hardware == key.hardware:
+            return draw(own_rank(standing, get_kind(key.hardware)), standing, is_own=True)
     return None
+
+
+def _chosen_order(problem: Problem, name: str) -> str:
+    """By score, unless a pair's board is asked for by saved bytes."""
+    if not name:
+        return Standing.Order.SCORE
+    if problem.pair is None or name not in Standing.Order.values:
+        raise Http404("This board has no such order.")
+    return name
 
 
 def _chosen_kind(name: str) -> HardwareKind:
