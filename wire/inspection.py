@@ -59,8 +59,9 @@ class CompiledKernel:
     """One kernel as compiled for one target.
 
     Registers are counted for each thread, spills and stack in bytes a thread, shared memory in bytes a
-    block. `occupancy` is the share of a multiprocessor's warps that can be resident at once,
-    `limited_by` what keeps it from more. `error` is the compiler's complaint when there is no result.
+    block. Of what is compiled without being launched `grid` is empty and `launches` is 0. `occupancy` is
+    the share of a multiprocessor's warps that can be resident at once, `limited_by` what keeps it from
+    more. `error` is the compiler's complaint when there is no result.
     """
 
     name: str

@@ -8,7 +8,7 @@ from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import channel
@@ -16,6 +16,8 @@ from .loading import Handler, Message, SubmissionHarness
 
 # What people read and no figure is made of.
 _TO_READ = ("llir", "ptx")
+# What an autotuner forgives a configuration.
+_PASSED_OVER = ("CompileTimeAssertionFailure", "PTXASError")
 
 
 class CompilerHarness(SubmissionHarness):
@@ -29,7 +31,7 @@ class CompilerHarness(SubmissionHarness):
         self._launches = launches
         self._tensors = tensors
         self._texts = tensors.open_arena("texts")
-        self._recorder = launches.Recorder()
+        self._recorder = launches.Recorder(self._fit)
         self._recorder.install()
         self._launch_of: dict[str, Any] = {}
         self._results: dict[tuple[str, int], Message] = {}
@@ -59,6 +61,18 @@ class CompilerHarness(SubmissionHarness):
         remarks = self._recorder.remarks
         answer = {"kernels": kernels, "left_out": left_out, "remarks": remarks}
         return self._tensors.hand_over(answer, self._texts)
+
+    def _fit(self, launches: Sequence[Any], gpu: Message) -> bool:
+        """Whether an autotuner on this GPU would not pass these over."""
+        for launch in launches:
+            key = self._compiling.specialisation(launch, gpu["capability"])
+            self._launch_of.setdefault(key, launch)
+            result = self._compiled(key, gpu["capability"])
+            if str(result.get("error", "")).startswith(_PASSED_OVER):
+                return False
+            if result.get("shared", 0) > gpu["shared_memory_of_block"]:
+                return False
+        return True
 
     def _distinct(self, launches: list[Any], capability: int) -> list[tuple[Message, str, int]]:
         """What is said of the first launch of each machine code, what names that code, and how many

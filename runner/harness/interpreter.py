@@ -249,7 +249,7 @@ def _first_config(original: Any) -> Any:
             self.configs = [config]
             try:
                 result = original(self, *args, **kwargs)
-            except interpreter.InterpreterError as error:
+            except (interpreter.InterpreterError, StaticAssertionFailed) as error:
                 if number == len(fitting) or not _does_not_compile(error):
                     raise
                 continue

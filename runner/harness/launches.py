@@ -53,11 +53,18 @@ class Launch:
 
 
 class Recorder:
-    """Takes the place of Triton's launcher and keeps what it sees."""
+    """Takes the place of Triton's launcher and keeps what it sees.
 
-    def __init__(self) -> None:
+    Of an autotuner's configurations it launches the first whose launches `fit` on `gpu`, as an autotuner
+    leaves out those that do not.
+    """
+
+    gpu: dict[str, Any]
+
+    def __init__(self, fit: Callable[[Sequence[Launch], dict[str, Any]], bool]) -> None:
         self.launches: list[Launch] = []
         self.remarks: list[str] = []
+        self._fit = fit
 
     def install(self) -> None:
         recorder = self
@@ -70,15 +77,27 @@ class Recorder:
         original = autotuner.Autotuner.run
 
         def run_first(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if len(self.configs) > 1:
-                self.nargs = dict(zip(self.arg_names, args, strict=False))
-                first = self.prune_configs(kwargs)[0]
-                recorder.remark(
-                    f"{self.base_fn.__name__}: autotune has {len(self.configs)} configurations; "
-                    f"this is the first, {first}"
-                )
-                self.configs = [first]
-            return original(self, *args, **kwargs)
+            every = self.configs
+            if len(every) == 1:
+                return original(self, *args, **kwargs)
+            self.nargs = dict(zip(self.arg_names, args, strict=False))
+            configs = self.prune_configs(kwargs)
+            # Where none fits the first is kept, with what the compiler says of it.
+            for last, config in [*((False, each) for each in configs), (True, configs[0])]:
+                before = len(recorder.launches)
+                self.configs = [config]
+                try:
+                    result = original(self, *args, **kwargs)
+                finally:
+                    self.configs = every
+                if last or recorder._fit(recorder.launches[before:], recorder.gpu):
+                    break
+                del recorder.launches[before:]
+            recorder.remark(
+                f"{self.base_fn.__name__}: autotune has {len(every)} configurations; "
+                f"this is the first that fits, {config}"
+            )
+            return result
 
         autotuner.Autotuner.run = run_first
 
@@ -125,6 +144,7 @@ def record(
     """The launches of one `answer` of a submission, as on `gpu`, on arguments of these specs: name,
     dtype, shape, stride."""
     recorder.launches = []
+    recorder.gpu = gpu
     try:
         with pretending(gpu), imagining():
             answer(arguments(specs))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .counting import Counts, counting
 from .shadow import Array
@@ -112,11 +114,8 @@ class Phantom:
     # what the executor asks
 
     def arguments(self, bound: dict[str, Any]) -> dict[str, Any]:
-        """The arguments, tensors replaced by phantoms."""
-        return {
-            name: self._phantom(value) if isinstance(value, torch.Tensor) else value
-            for name, value in bound.items()
-        }
+        """The arguments, tensors replaced by phantoms, also those of descriptors and tuples."""
+        return {name: self._replaced(value) for name, value in bound.items()}
 
     def begin_launch(
         self, kernel: str, tensors: dict[str, Any], grid: tuple[int, int, int]
@@ -205,6 +204,15 @@ class Phantom:
     def _shape(self) -> Any:
         tensors = tuple(t.shape for t in self._launch.tensors.values())
         return self._launch.entry.name, self._launch.entry.grid, tensors
+
+    def _replaced(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._phantom(value)
+        if isinstance(value, TensorDescriptor):
+            return replace(value, base=self._phantom(value.base))
+        if type(value) in (tuple, list):
+            return type(value)(self._replaced(each) for each in value)
+        return value
 
     def _phantom(self, tensor: torch.Tensor) -> PhantomTensor:
         key = self._tally.key(tensor)

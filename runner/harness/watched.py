@@ -127,10 +127,12 @@ def _materialize(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _load(original: Callable[..., Any]) -> Callable[..., Any]:
-    def create_masked_load(self: Any, ptrs: Any, mask: Any, other: Any, *rest: Any) -> Any:
+    def create_masked_load(
+        self: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **options: Any
+    ) -> Any:
         if _watcher:
             mask = _narrowed(_watcher[-1].load, ptrs, mask)
-        return original(self, ptrs, mask, other, *rest)
+        return original(self, ptrs, mask, other, *rest, **options)
 
     return create_masked_load
 

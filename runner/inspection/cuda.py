@@ -47,6 +47,7 @@ def inspect_cuda(
         remarks.append(_NO_ENTRY)
     return Inspection(
         problem=problem.slug,
+        problem_version=problem.version,
         shape="",
         dims={},
         targets=tuple(targets),

@@ -244,6 +244,11 @@ HARMLESS = {
         "    tl.load(p, boundary_check=(0, 1))\n",
         ROWS,
     ),
+    "descriptors_that_reach_over_the_edge": (
+        COPY + "    d = tl.make_tensor_descriptor(acc_ptr, [4, 100], [100, 1], [8, 128])\n"
+        "    d.atomic_add([0, 0], tl.full((8, 128), 1.0, tl.float32))\n",
+        ROWS,
+    ),
     "equal_values_to_equal_indices": (COPY + "    tl.store(acc_ptr + cols // 2, 1.0)\n", ROWS),
     "written_by_one_read_by_the_next_launch": (
         COPY,

@@ -188,7 +188,7 @@ def backward(grad_output, x):
         (copying("    while True:\n        copy[(1,)](x, dx, n, 1, BLOCK=64)"), "more than 4096"),
         (
             copying("    copy[(int(x.float().sum()) + 5,)](x, dx, n, 1, BLOCK=64)"),
-            "looks at the values",
+            "looks at floating values",
         ),
     ],
 )
@@ -204,15 +204,31 @@ def test_a_kernel_the_compiler_refuses_is_shown_with_its_words():
     assert kernel.sass is None
 
 
-def test_only_the_first_configuration_of_an_autotuner_is_compiled_and_that_is_said():
-    configs = "[triton.Config({'BLOCK': b}, num_warps=w) for b, w in ((256, 2), (1024, 8))]"
+def test_only_the_first_configuration_of_an_autotuner_that_fits_is_compiled_and_that_is_said():
+    configs = (
+        "[triton.Config({'BLOCK': b}, num_warps=w) for b, w in ((64, 1), (256, 2), (1024, 8))]"
+    )
     body = copying("    copy[(64,)](x, dx, n, 1)").replace(
         "@triton.jit", f"@triton.autotune(configs={configs}, key=['n'])\n@triton.jit"
     )
+    body = body.replace("constexpr):\n", "constexpr):\n    tl.static_assert(BLOCK >= 256)\n")
     found = looked_into(body)
     (kernel,) = found.kernels
-    assert (kernel.constants["BLOCK"], kernel.num_warps) == ("256", 2)
-    assert any("autotune has 2 configurations" in r for r in found.remarks)
+    assert (kernel.constants["BLOCK"], kernel.num_warps, kernel.error) == ("256", 2, "")
+    (remark,) = [r for r in found.remarks if "autotune has 3 configurations" in r]
+    assert "first that fits, BLOCK: 256" in remark
+
+
+def test_where_no_configuration_fits_the_first_is_shown_with_the_reason():
+    body = copying("    copy[(64,)](x, dx, n, 1)").replace(
+        "@triton.jit",
+        "@triton.autotune(configs=[triton.Config({'BLOCK': b}) for b in (64, 128)], key=['n'])\n"
+        "@triton.jit",
+    )
+    body = body.replace("constexpr):\n", "constexpr):\n    tl.static_assert(BLOCK >= 256)\n")
+    (kernel,) = looked_into(body).kernels
+    assert kernel.constants["BLOCK"] == "64"
+    assert "CompileTimeAssertionFailure" in kernel.error
 
 
 def test_everything_has_a_json_form_without_surprises():

@@ -40,6 +40,33 @@ def trace(source, dims, problem="relu_squared"):
         return tracer.trace(get_problem(problem), dims, H100)
 
 
+DESCRIPTORS = """from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def doubled(x, out, B: tl.constexpr):
+    at = [tl.program_id(0) * B, tl.program_id(1) * B]
+    out.store(at, x.load(at) * 2)
+
+
+def backward(grad_output, x):
+    dx = torch.empty_like(x)
+    M, N = x.shape
+    B = 64
+    x, out = (TensorDescriptor.from_tensor(t, [B, B]) for t in (x, dx))
+    doubled[(triton.cdiv(M, B), triton.cdiv(N, B))](x, out, B=B)
+    return dx
+"""
+
+
+def test_what_moves_through_descriptors_is_counted():
+    dims = {"M": 4096, "N": 8192}
+    (one,) = trace(HEAD + DESCRIPTORS, dims).traces
+    assert one.bytes == one.minimum_bytes == 2 * 2 * dims["M"] * dims["N"]
+    assert one.sectors * 32 == one.bytes
+    assert {t.tensor for t in one.tensors} == {"x", "out"}
+
+
 def of_reference(slug, file="triton.py"):
     problem = get_problem(slug)
     benchmark = problem.benchmarks["gpu"][0]
