@@ -19,7 +19,9 @@ from wire.verdict import SavedTensor, Saving
 URL = reverse("leaderboard", args=["rms-norm-pair"])
 
 
-def judge(user: User, saved: int, score: float | None = 0.5, language: str = "pytorch") -> Submission:
+def judge(
+    user: User, saved: int, score: float | None = 0.5, language: str = "pytorch"
+) -> Submission:
     submission = make_submission(user, problem="rms_norm_pair", language=language)
     tensors = (SavedTensor("bfloat16", (saved // 2,), saved),)
     saving = Saving("llama-3-8b", "Llama-3-8B", {"M": 8, "N": 64}, tensors, saved, 1000)
