@@ -29,8 +29,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.compiled import files_of
+from benchmarks.compiled import files_of, kept
 from problems import Problem, all_problems, get_problem
+from problems.pairs import functions_of
 from problems.spec import Benchmark, Dims, lengths
 from runner.harness.loading import load_functions
 from runner.inspection.inspect import inspect
@@ -46,6 +47,7 @@ ROUNDS = 20
 WARM_UPS = 3
 BETWEEN = 256 << 20  # bytes written between two calls, so that no call finds its inputs in a cache
 
+SMALLER = "smaller tiles"
 TWICE = """
 
 _once = backward
@@ -61,7 +63,8 @@ _given = backward
 
 
 def backward(*arguments):
-    wide = [a.float() if a.is_floating_point() else a for a in arguments]
+    tensors = [a is not None and a.is_floating_point() for a in arguments]
+    wide = [a.float() if is_one else a for a, is_one in zip(arguments, tensors)]
     found = _given(*wide)
     found = found if isinstance(found, tuple) else (found,)
     return tuple(g.to(torch.bfloat16) for g in found)
@@ -73,7 +76,8 @@ _by_rows = backward
 
 def backward(*arguments):
     turned = [
-        a.transpose(-1, -2).contiguous().transpose(-1, -2) if a.dim() > 1 else a for a in arguments
+        a.transpose(-1, -2).contiguous().transpose(-1, -2) if a is not None and a.dim() > 1 else a
+        for a in arguments
     ]
     return _by_rows(*turned)
 """
@@ -81,7 +85,8 @@ def backward(*arguments):
 
 @dataclass(frozen=True)
 class Kernel:
-    """A reference or a variant of one; `slower_than` names what it was made from."""
+    """A reference or a variant of one; `slower_than` names what it was made from, if it is known to be
+    slower."""
 
     problem: Problem
     name: str
@@ -99,7 +104,9 @@ class Kernel:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.model", description=__doc__)
-    parser.add_argument("problems", nargs="*", default=[p.slug for p in all_problems()])
+    # Variants wrap one function, which a pair has two of.
+    single = [p.slug for p in all_problems() if p.pair is None]
+    parser.add_argument("problems", nargs="*", default=single)
     parser.add_argument("--gpu", action="store_true", help="measure on the GPU that is here")
     parser.add_argument("--keep", type=Path, help="a folder for traces")
     options = parser.parse_args()
@@ -126,7 +133,10 @@ def kernels_of(problem: Problem) -> Iterator[Kernel]:
         reference = Kernel(problem, path.stem, source)
         yield reference
         for name, changed in variants(source):
-            yield Kernel(problem, f"{path.stem}, {name}", changed, path.stem)
+            # Small tiles cost products their reuse; what streams may not mind.
+            is_known = name != SMALLER or problem.cost(reference.benchmark.dims).matrix_flops > 0
+            slower_than = path.stem if is_known else ""
+            yield Kernel(problem, f"{path.stem}, {name}", changed, slower_than)
 
 
 def variants(source: str) -> Iterator[tuple[str, str]]:
@@ -141,7 +151,7 @@ def variants(source: str) -> Iterator[tuple[str, str]]:
     smaller = smaller.replace("BLOCK_M, BLOCK_N = 4, 1024", "BLOCK_M, BLOCK_N = 1, 256")
     smaller = smaller.replace("(128, 64, 64, 64)", "(32, 32, 32, 32)")
     if smaller != source:
-        yield "smaller tiles", smaller
+        yield SMALLER, smaller
 
 
 # modelling
@@ -161,6 +171,10 @@ def modelled_times(every: list[Kernel], keep: Path | None) -> dict[str, dict[str
 
 
 def looked_into(kernel: Kernel, keep: Path | None) -> Inspection:
+    """A reference as it was recorded; what is not recorded or kept is looked into now."""
+    entry = kept(kernel.problem.slug).get(f"{kernel.name}.py", {})
+    if entry.get("sha256") == kernel.sha256:
+        return Inspection.from_json(entry["figures"])
     path = keep / f"{kernel.sha256}.json" if keep else None
     if path and path.exists():
         return Inspection.from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -315,15 +329,16 @@ def seconds_of(kernel: Kernel) -> float:
 def loaded(kernel: Kernel) -> Callable[..., Any]:
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
         file.write(kernel.source)
-    names = [a.name for a in kernel.problem.arguments]
-    return load_functions(file.name, {"backward": names})["backward"]
+    takes = {f.name: list(f.parameters) for f in functions_of(kernel.problem)}
+    return load_functions(file.name, takes)["backward"]
 
 
-def on_gpu(problem: Problem, dims: Dims) -> list[torch.Tensor]:
-    """Arguments at full size: integers as they are drawn, small floating values of no meaning."""
+def on_gpu(problem: Problem, dims: Dims) -> list[torch.Tensor | None]:
+    """Arguments at full size: integers as they are drawn, small floating values of no meaning; no
+    buffers."""
     integers = problem.make_integers(dims, seed=0)
     generator = torch.Generator("cuda").manual_seed(0)
-    found = []
+    found: list[torch.Tensor | None] = []
     for argument in problem.arguments:
         if argument.name in integers:
             found.append(integers[argument.name].cuda())
@@ -331,7 +346,7 @@ def on_gpu(problem: Problem, dims: Dims) -> list[torch.Tensor]:
         shape = lengths(argument.shape, dims)
         made = torch.empty(shape, dtype=argument.dtype, device="cuda")
         found.append(made.uniform_(0.25, 0.75, generator=generator))
-    return found
+    return [*found, *(None for _ in problem.buffers)]
 
 
 if __name__ == "__main__":

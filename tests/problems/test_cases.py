@@ -190,3 +190,18 @@ def test_normal_values_exist_and_unknown_ones_are_refused(problem: Problem):
     problem.make_arguments(replace(case, values=Values.NORMAL, layouts={}), 0)
     with pytest.raises(ValueError, match="no_such_values"):
         problem.make_arguments(replace(case, values="no_such_values", layouts={}), 0)
+
+
+@each_problem
+def test_integers_are_drawn_alone_as_the_sample_draws_them(problem: Problem):
+    wanted = {a.name: a for a in problem.arguments if not a.dtype.is_floating_point}
+    case = next(c for c in problem.cases if c.values == "normal" and not c.layouts)
+    alone, among = problem.make_integers(case.dims, 3), problem.make_arguments(case, 3)
+    assert alone.keys() == wanted.keys()
+    for name, spec in wanted.items():
+        assert (alone[name].dtype, alone[name].shape) == (spec.dtype, among[name].shape)
+    shape = problem.benchmarks["gpu"][0].dims
+    again = problem.make_integers(shape, 3)
+    assert {n: tuple(t.shape) for n, t in again.items()} == {
+        n: lengths(a.shape, shape) for n, a in wanted.items()
+    }

@@ -295,3 +295,16 @@ def test_autotuned_kernels_run_their_first_configuration_and_say_so(capsys):
     tuned[lambda meta: (triton.cdiv(40, meta["SIZE"]),)](x, 40)
     assert torch.equal(x, torch.arange(40.0))
     assert "2 configurations" in capsys.readouterr().err
+
+
+@triton.jit
+def hashed(out_ptr, factor, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tl.store(out_ptr + at, (at + 2147483647) * factor)
+
+
+def test_32_bit_integers_wrap_round_as_they_do_in_compiled_kernels():
+    out = torch.empty(N, dtype=torch.int32)
+    hashed[(1,)](out, 3, SIZE=N)
+    exact = (torch.arange(N) + 2147483647) * 3
+    assert torch.equal(out, exact.to(torch.int32))
