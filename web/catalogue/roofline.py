@@ -203,7 +203,8 @@ def _submissions(
     for standing in standings:
         if standing.comparable_score is None:
             continue  # of an older model, or not modelled yet
-        for timing in standing.timings:
+        is_of_today = standing.comparable_score is not None
+        for timing in standing.timings if is_of_today else ():
             shape = shapes.get(timing["name"])
             seconds = timing["median" if machine.measured else "modelled"]
             if shape:
