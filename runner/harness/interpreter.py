@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import min_dot_size
 from triton.language.semantic import TritonSemantic
 from triton.runtime import autotuner, interpreter
 
@@ -48,6 +50,8 @@ def install() -> None:
         allowed_dot_input_precisions=products.PRECISIONS,
         sanitize_overflow=False,
     )
+    # Blocks too small for tensor cores do not compile for any GPU.
+    builder.codegen_fns["min_dot_size"] = min_dot_size(GPUTarget("cuda", 90, 32))
     # What the interpreter stands for has a tensor memory accelerator.
     TritonSemantic._has_native_tma = lambda _: True
     TritonSemantic.dot_scaled = products.formats_by_name(TritonSemantic.dot_scaled)

@@ -101,6 +101,18 @@ def test_integers_are_multiplied_without_loss():
     assert torch.equal(found.long(), a.long() @ b.long())
 
 
+def test_products_too_short_for_tensor_cores_are_refused_as_by_the_compiler():
+    with pytest.raises(Exception, match=r"K >= 16"):
+        dot[(1,)](
+            *(torch.ones(16, 16) for _ in range(4)),
+            M=M,
+            K=8,
+            N=N,
+            PRECISION=None,
+            DTYPE=tl.float32,
+        )
+
+
 @triton.jit
 def scaled(
     a_ptr,
