@@ -114,13 +114,14 @@ def main() -> int:
         sys.exit(
             "There is no GPU here: without --gpu the modelled order is compared with what is known."
         )
-    every = [k for slug in options.problems for k in kernels_of(get_problem(slug))]
+    wanted = [k for slug in options.problems for k in kernels_of(get_problem(slug))]
     if options.gpu:
-        report = compared(every, kept_times())
+        report = compared(wanted, kept_times())
     else:
-        times = modelled_times(every, options.keep)
-        record(times)
-        report = known_order(every, times)
+        for slug, kernels in by_problem(wanted).items():
+            record({slug: modelled_times(kernels, options.keep)})
+        every = [k for slug in single for k in kernels_of(get_problem(slug))]
+        report = known_order(every, kept_times())
     (RESULTS / "model.md").write_text(report, encoding="utf-8")
     print(report)
     return 0
@@ -157,16 +158,16 @@ def variants(source: str) -> Iterator[tuple[str, str]]:
 # modelling
 
 
-def modelled_times(every: list[Kernel], keep: Path | None) -> dict[str, dict[str, Any]]:
-    """Seconds on GPU by problem and kernel; None where there is none, with the reason."""
-    times: dict[str, dict[str, Any]] = {}
-    for kernel in every:
+def modelled_times(kernels: list[Kernel], keep: Path | None) -> dict[str, Any]:
+    """Seconds on GPU by kernel of one problem; None where there is none, with the reason."""
+    times: dict[str, Any] = {}
+    for kernel in kernels:
         found = looked_into(kernel, keep)
         seconds = again(kernel, found) if found.models else None
         why = " ".join(found.remarks) if seconds is None else ""
         print(f"{kernel.problem.slug} {kernel.name}: {seconds} {why}", file=sys.stderr, flush=True)
         entry = {"sha256": kernel.sha256, "seconds": seconds, "why": why}
-        times.setdefault(kernel.problem.slug, {})[kernel.name] = entry
+        times[kernel.name] = entry
     return times
 
 
@@ -200,9 +201,9 @@ def record(times: dict[str, dict[str, Any]]) -> None:
 
 def kept_times() -> dict[str, dict[str, Any]]:
     path = RESULTS / "model.json"
-    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    found: dict[str, dict[str, Any]] = kept.get("times", {})
-    return found
+    recorded: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    found: dict[str, dict[str, Any]] = recorded.get("times", {})
+    return found if recorded.get("model") == MODEL else {}
 
 
 # orders
@@ -229,9 +230,10 @@ def known_order(every: list[Kernel], times: dict[str, dict[str, Any]]) -> str:
     for slug, kernels in by_problem(every).items():
         signs = []
         for kernel in kernels:
-            seconds = times[slug][kernel.name]["seconds"]
+            entry = of_today(kernel, times)
+            seconds = entry.get("seconds")
             if seconds is None:
-                missing.append(f"- {slug}, {kernel.name}: {times[slug][kernel.name]['why']}")
+                missing.append(f"- {slug}, {kernel.name}: {entry.get('why') or 'not modelled yet'}")
                 continue
             before = times[slug].get(kernel.slower_than, {}).get("seconds")
             slower = f"{seconds / before:.2f}×" if before else ""
@@ -258,9 +260,9 @@ def compared(every: list[Kernel], times: dict[str, dict[str, Any]]) -> str:
     for slug, kernels in by_problem(every).items():
         pairs = []
         for kernel in kernels:
-            entry = times.get(slug, {}).get(kernel.name, {})
-            if entry.get("sha256") != kernel.sha256 or entry["seconds"] is None:
-                missing.append(f"- {slug}, {kernel.name}: {entry.get('why') or 'not modelled'}")
+            entry = of_today(kernel, times)
+            if entry.get("seconds") is None:
+                missing.append(f"- {slug}, {kernel.name}: {entry.get('why') or 'not modelled yet'}")
                 continue
             try:
                 measured = seconds_of(kernel)
@@ -282,6 +284,12 @@ def compared(every: list[Kernel], times: dict[str, dict[str, Any]]) -> str:
     ]
     over_all = f"Over all {len(all_signs)} pairs within a problem: τ = {shown(share(all_signs))}."
     return document(head, table + rows, over_all, missing)
+
+
+def of_today(kernel: Kernel, times: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What is kept of the kernel, if it is of its source as it is now."""
+    entry: dict[str, Any] = times.get(kernel.problem.slug, {}).get(kernel.name, {})
+    return entry if entry.get("sha256") == kernel.sha256 else {}
 
 
 def by_problem(every: list[Kernel]) -> dict[str, list[Kernel]]:

@@ -26,6 +26,7 @@ from .tally import Entry, Tally
 # Programs of a launch that run: the first so many if they do alike, else up to the second, as long as
 # there is time.
 SAMPLES = 7
+LEAST_SAMPLES = 4  # however long they take
 MOST_SAMPLES = 128
 # Of a kernel whose programs did alike in an earlier launch with the same grid.
 SAMPLES_AGAIN = 1
@@ -34,16 +35,19 @@ SECONDS = 60.0
 SECTOR = 32
 _SPACING = 1 << 20
 _GOLDEN = (5**0.5 - 1) / 2
+# Where the first one is: if work grows or falls along the grid, or along each half, it has neither the
+# most nor the least.
+_FIRST = 0.25
 
 
 def _drawn(total: int) -> Iterator[int]:
     """Programs of `total`, the same for the same total: all of few, else multiples of the golden ratio,
     of which any number from the first on is spread evenly, whatever period the work has."""
     if total <= MOST_SAMPLES:
-        yield from sorted(range(total), key=lambda i: (0.5 + i * _GOLDEN) % 1.0)
+        yield from sorted(range(total), key=lambda i: (_FIRST + i * _GOLDEN) % 1.0)
         return
     for i in range(MOST_SAMPLES):
-        yield int((0.5 + i * _GOLDEN) % 1.0 * total)
+        yield int((_FIRST + i * _GOLDEN) % 1.0 * total)
 
 
 class PhantomTensor:
@@ -141,7 +145,8 @@ class Phantom:
             is_alike = len(launch.signatures) == 1
             if launch.sampled >= enough and is_alike and total > SAMPLES:
                 break
-            if launch.sampled and time.monotonic() > end:
+            needed = min(enough, LEAST_SAMPLES)
+            if launch.sampled >= needed and time.monotonic() > end:
                 break
             with counting(counts):
                 yield tuple(int(i) for i in np.unravel_index(program, grid))
