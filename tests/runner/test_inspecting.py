@@ -43,6 +43,7 @@ class Looks:
     def __init__(self, result: Inspection | Exception) -> None:
         self.result = result
         self.calls = 0
+        self.every_shape: bool | None = None
 
     def __call__(
         self, problem: Problem, source: str, sandbox: Sandbox, *, every_shape: bool
@@ -107,16 +108,23 @@ def test_what_did_not_compile_is_tried_again() -> None:
 
 
 def judged(
-    monkeypatch: pytest.MonkeyPatch, verdict: Verdict, language: str, send_task: Any
-) -> None:
-    """Run the runner's task with a judge that says `verdict` at once."""
+    monkeypatch: pytest.MonkeyPatch,
+    verdict: Verdict,
+    language: str,
+    send_task: Any,
+    *,
+    ranked: bool = False,
+) -> Looks:
+    """Run the runner's task with a judge that says `verdict` at once; the compiler's stand-in."""
 
     def judge(job: JobMessage, _reporter: Any) -> Report:
-        return Report(verdict, "Said.", job.problem, 1, job.hardware, job.language, job.mode)
+        told = (verdict, "Said.", job.problem, 1, job.hardware, job.language, job.mode)
+        return Report(*told, ranked=ranked)
 
     monkeypatch.setattr(tasks, "_judged", judge)
     monkeypatch.setattr(tasks.app, "send_task", send_task)
-    inspector = Inspector(best_sandbox(), Looks(found(KERNEL)))
+    looks = Looks(found(KERNEL))
+    inspector = Inspector(best_sandbox(), looks)
     monkeypatch.setattr(tasks, "inspector", lambda: inspector)
     hardware = {"triton": "interpreter", "pytorch": "cpu"}[language]
     job = JobMessage("some-attempt", PROBLEM.slug, language, hardware, "run", "source")
@@ -126,6 +134,23 @@ def judged(
         task.run(job.to_json())
     finally:
         task.pop_request()
+    return looks
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+def test_every_shape_is_modelled_of_what_a_board_ranks(
+    monkeypatch: pytest.MonkeyPatch, ranked: bool
+) -> None:
+    looks = judged(monkeypatch, Verdict.ACCEPTED, "triton", lambda name, **_: None, ranked=ranked)
+    assert looks.every_shape is ranked
+
+
+def test_a_look_at_one_shape_does_not_stand_for_one_at_all() -> None:
+    looks = Looks(found(KERNEL))
+    inspector = Inspector(best_sandbox(), looks)
+    inspector.packed(PROBLEM, "a")
+    inspector.packed(PROBLEM, "a", every_shape=True)
+    assert looks.calls == 2
 
 
 def test_it_is_sent_after_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
