@@ -31,7 +31,7 @@ from wire.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "interpreter.md"
-TIMES = 3
+TIMES = 2
 AIM, AIM_OF_MANY_STEPS = 3.0, 15.0
 MANY_STEPS = ("flash_attention", "linear_cross_entropy", "linear_scan")
 MOST_LINES = 25
