@@ -19,6 +19,8 @@ from wire.inspection import CompiledKernel, Trace
 
 # The share of the least that a trace must show.
 SHARE = 0.5
+# Where indices decide what a program does a few programs may do most of it, and samples miss them.
+SHARE_BY_INDEX = 0.05
 # How an operation of PyTorch's is called in a trace.
 LIBRARY = "torch."
 
@@ -87,9 +89,14 @@ def _exists(grid: Sequence[int]) -> bool:
 def _unread(problem: Problem, dims: Dims, traced: Traced) -> str | None:
     for argument, read in zip(problem.arguments, traced.read, strict=True):
         size = _size(argument, dims)
-        if _must_be_read(argument) and read < SHARE * size:
+        if _must_be_read(argument) and read < _share(problem) * size:
             return f"of {argument.name}'s {size} bytes the trace shows only {read} being read"
     return None
+
+
+def _share(problem: Problem) -> float:
+    by_index = any(not argument.dtype.is_floating_point for argument in problem.arguments)
+    return SHARE_BY_INDEX if by_index else SHARE
 
 
 def _must_be_read(argument: TensorSpec) -> bool:
@@ -104,7 +111,7 @@ def _size(tensor: TensorSpec | GradientSpec, dims: Dims) -> int:
 def _unwritten(problem: Problem, dims: Dims, traced: Traced) -> str | None:
     for gradient, written in zip(problem.gradients, traced.written, strict=True):
         size = _size(gradient, dims)
-        if written < SHARE * size:
+        if written < _share(problem) * size:
             return f"of {gradient.name}'s {size} bytes the trace shows only {written} being written"
     return None
 

@@ -76,3 +76,14 @@ def test_products_that_were_not_computed_are_missed():
     assert refused(traced, problem=problem, dims=dims) is None
     lazy = replace(traced, traces=(replace(trace, flops={"vector": 1000}),))
     assert "FLOPs" in refused(lazy, problem=problem, dims=dims)
+
+
+def test_where_indices_decide_samples_may_miss_most_but_not_all():
+    problem = get_problem("embedding")
+    dims = {"M": 4096, "V": 4096, "N": 128}
+    rows, table = 4096 * 128 * 2, 4096 * 128 * 4
+    trace = replace(TRACE, bytes=rows + table)
+    some = Traced((trace,), (), read=(rows // 10, 8 * 4096, 0), written=(table,))
+    assert refused(some, problem=problem, dims=dims) is None
+    none = replace(some, read=(0, 8 * 4096, 0))
+    assert "of grad_output's" in refused(none, problem=problem, dims=dims)
