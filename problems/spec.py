@@ -198,7 +198,9 @@ class Problem:
     `invariants` are checked beside the errors; `mistakes` help to say what a wrong gradient lacks.
     `chained_products` says that a matrix is made by one matrix product and enters the next: tensor cores
     take it in bfloat16, so kernels round it on the way. The baseline has to do the same, and the
-    gradients, float32 ones too, are no more accurate than that.
+    gradients, float32 ones too, are no more accurate than that. `free_roundings` says besides that
+    kernels may cut a sum into chunks of any length, and so round in places where the baseline does not:
+    the tolerance then also covers what moves when arguments are rounded once more.
 
     With `pair` the submission writes `forward` too and chooses what to save: no argument is then of role
     SAVED, and `baseline` is `pair.gradients`.
@@ -225,6 +227,7 @@ class Problem:
     invariants: tuple[Invariant, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     chained_products: bool = False
+    free_roundings: bool = False
     integers: Callable[[Dims, torch.Generator], Tensors] = field(default=lambda _, __: {})
     pair: Pair | None = None
 

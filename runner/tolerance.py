@@ -6,7 +6,9 @@ The yardstick is the error that cannot be held against anybody: element by eleme
 - the error of the plain PyTorch backward in the submission's own dtypes on the same tensors, and
 - the change of the float64 gradient when the arguments move by a few float32 roundings, which is what
   any algorithm computing in float32 may lose where terms cancel (backward stability: Higham, *Accuracy
-  and Stability of Numerical Algorithms*, chapter 1).
+  and Stability of Numerical Algorithms*, chapter 1). Where kernels cut a sum into chunks of any
+  length, each rounds matrices to bfloat16 in places of its own (`Problem.free_roundings`): there,
+  arguments in bfloat16 move by half a unit of theirs.
 
 ``K = 2`` is FlashAttention's rule for its own tests. The floor keeps small samples fair, where the plain
 backward happens to round exactly: one unit in the last place of the output dtype, at the scale of the
@@ -29,6 +31,8 @@ HALF_ULPS = 1.0
 # Relative size of the perturbation that stands for float32 rounding, and how many are drawn.
 PERTURBATION = 4 * torch.finfo(torch.float32).eps
 PERTURBATIONS = 2
+# Where it stands for roundings to bfloat16, too few draws would leave rows that none of them moved.
+DRAWS_OF_ROUNDINGS = 4
 # Groups of fewer elements than this are not measured on their own, only within larger groups.
 SMALLEST_BIN = 16
 MAGNITUDE_BINS = 4

@@ -14,7 +14,9 @@ PACKAGES = ("problems", "kernels", "runner", "sandbox", "wire", "web", "setup")
 LONGEST_FILE = 400
 
 # Nothing may be added here without saying why the file cannot be cut in two.
-LONGER_FILES: dict[str, str] = {}
+LONGER_FILES: dict[str, str] = {
+    "kernels/ssd/triton.py": "A submission is one file, and this one has four kernels.",
+}
 
 
 def tracked_files() -> list[Path]:

@@ -56,6 +56,9 @@ LESSONS = (
             Exercise("swiglu", "Two diagonals from one read of the upstream gradient."),
             Exercise("rope", "An orthogonal Jacobian: its transpose is its inverse."),
             Exercise("softmax", "A diagonal minus a matrix of rank one."),
+            Exercise(
+                "linear_scan", "A triangular Jacobian: its transpose runs from the other end."
+            ),
         ),
     ),
     Lesson(
@@ -97,6 +100,7 @@ LESSONS = (
             Exercise("causal_conv1d", "Recompute the argument of the activation, halo included."),
             Exercise("flash_attention", "Tiles of the matrix, made twice and never stored."),
             Exercise("linear_cross_entropy", "Logits that are never stored, on either side."),
+            Exercise("ssd", "States made again between chunks, pairs of steps inside them."),
         ),
     ),
 )
