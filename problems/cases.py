@@ -2,9 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from problems.distributions import Values
 from problems.layouts import Layout
 from problems.spec import Case
+
+
+def standard(name: str, **dims: int) -> Case:
+    """A case that nearly every problem has, by name, in the problem's own sizes.
+
+    Raises:
+        KeyError: there is no such case.
+    """
+    return replace(_STANDARD[name], dims=dims)
+
+
+def hidden(*cases: Case) -> tuple[Case, ...]:
+    """The same cases, hidden."""
+    return tuple(replace(case, public=False) for case in cases)
+
+
+_STANDARD = {
+    case.name: case
+    for case in (
+        Case("one_element", {}, "The smallest input there is."),
+        Case("power_of_two", {}, "Sizes that fill blocks exactly."),
+        Case(
+            "upstream_expanded",
+            {},
+            "The upstream gradient has stride 0 along the rows, as the backward of a sum makes it.",
+            layouts={"grad_output": Layout.EXPANDED},
+        ),
+        Case(
+            "upstream_transposed",
+            {},
+            "The upstream gradient lies transposed in memory.",
+            layouts={"grad_output": Layout.TRANSPOSED},
+        ),
+        Case(
+            "upstream_sliced",
+            {},
+            "The upstream gradient is a slice of a wider buffer, as the backward of cat makes it.",
+            layouts={"grad_output": Layout.SLICED},
+        ),
+        Case(
+            "zero_upstream",
+            {},
+            "A zero upstream gradient gives zero gradients, exactly.",
+            values=Values.ZERO_UPSTREAM,
+        ),
+        Case(
+            "one_hot_upstream",
+            {},
+            "One single element of the upstream gradient is not zero.",
+            values=Values.ONE_HOT_UPSTREAM,
+        ),
+        Case(
+            "large_magnitudes",
+            {},
+            "Values around 10⁴, whose products no 16-bit float but bfloat16 holds.",
+            values=Values.LARGE,
+        ),
+        Case(
+            "tiny_magnitudes",
+            {},
+            "Activations around 10⁻⁶ and upstream gradients around 10⁻⁸.",
+            values=Values.TINY,
+        ),
+    )
+}
 
 
 def row_wise_cases(inputs: tuple[str, ...], one_column: str = Values.NORMAL) -> tuple[Case, ...]:
@@ -16,16 +83,14 @@ def row_wise_cases(inputs: tuple[str, ...], one_column: str = Values.NORMAL) -> 
     """
     return (
         *_public(one_column),
-        *_hidden_shapes(one_column),
-        *_hidden_layouts(inputs),
-        *_hidden_values(),
+        *hidden(*_hidden_shapes(one_column), *_hidden_layouts(inputs), *_hidden_values()),
     )
 
 
 def _public(one_column: str) -> tuple[Case, ...]:
     # The first wrong case is the headline of a verdict, so plain matrices come before the smallest.
     return (
-        Case("power_of_two", {"M": 16, "N": 128}, "Sizes that fill blocks exactly."),
+        standard("power_of_two", M=16, N=128),
         Case(
             "odd_sizes",
             {"M": 17, "N": 257},
@@ -37,24 +102,9 @@ def _public(one_column: str) -> tuple[Case, ...]:
             {"M": 300, "N": 64},
             "More rows than one block of rows holds, so sums over rows cross programs.",
         ),
-        Case(
-            "upstream_expanded",
-            {"M": 9, "N": 65},
-            "The upstream gradient has stride 0 along the rows, as the backward of a sum makes it.",
-            layouts={"grad_output": Layout.EXPANDED},
-        ),
-        Case(
-            "upstream_transposed",
-            {"M": 24, "N": 40},
-            "The upstream gradient lies transposed in memory.",
-            layouts={"grad_output": Layout.TRANSPOSED},
-        ),
-        Case(
-            "zero_upstream",
-            {"M": 3, "N": 33},
-            "A zero upstream gradient gives zero gradients, exactly.",
-            values=Values.ZERO_UPSTREAM,
-        ),
+        standard("upstream_expanded", M=9, N=65),
+        standard("upstream_transposed", M=24, N=40),
+        standard("zero_upstream", M=3, N=33),
     )
 
 
@@ -64,26 +114,22 @@ def _hidden_shapes(one_column: str) -> tuple[Case, ...]:
             "one_row",
             {"M": 1, "N": 1000},
             "A single row: most lanes of a block of rows have nothing to do.",
-            public=False,
         ),
         Case(
             "one_column",
             {"M": 37, "N": 1},
             "A single column: most lanes of a block of columns have nothing to do.",
             values=one_column,
-            public=False,
         ),
         Case(
             "wide_rows",
             {"M": 5, "N": 4097},
             "Rows one element longer than a power of two.",
-            public=False,
         ),
         Case(
             "many_odd_rows",
             {"M": 261, "N": 48},
             "Several blocks of rows, the last one partly filled.",
-            public=False,
         ),
     )
 
@@ -91,65 +137,42 @@ def _hidden_shapes(one_column: str) -> tuple[Case, ...]:
 def _hidden_layouts(inputs: tuple[str, ...]) -> tuple[Case, ...]:
     named = " and ".join(inputs)
     return (
-        Case(
-            "upstream_sliced",
-            {"M": 19, "N": 70},
-            "The upstream gradient is a slice of a wider buffer, as the backward of cat makes it.",
-            layouts={"grad_output": Layout.SLICED},
-            public=False,
-        ),
+        standard("upstream_sliced", M=19, N=70),
         Case(
             "inputs_transposed",
             {"M": 21, "N": 45},
             f"The inputs {named} lie transposed in memory, the upstream gradient does not.",
             layouts=dict.fromkeys(inputs, Layout.TRANSPOSED),
-            public=False,
         ),
         Case(
             "inputs_sliced",
             {"M": 13, "N": 90},
             f"The inputs {named} are slices of wider buffers; so is the upstream gradient.",
             layouts=dict.fromkeys(("grad_output", *inputs), Layout.SLICED),
-            public=False,
         ),
     )
 
 
 def _hidden_values() -> tuple[Case, ...]:
     return (
-        Case(
-            "one_hot_upstream",
-            {"M": 7, "N": 50},
-            "One single element of the upstream gradient is not zero.",
-            values=Values.ONE_HOT_UPSTREAM,
-            public=False,
-        ),
+        standard("one_hot_upstream", M=7, N=50),
         Case(
             "large_magnitudes",
             {"M": 11, "N": 130},
             "Values around 10⁴, whose squares no 16-bit float but bfloat16 holds.",
             values=Values.LARGE,
-            public=False,
         ),
-        Case(
-            "tiny_magnitudes",
-            {"M": 12, "N": 129},
-            "Activations around 10⁻⁶ and upstream gradients around 10⁻⁸.",
-            values=Values.TINY,
-            public=False,
-        ),
+        standard("tiny_magnitudes", M=12, N=129),
         Case(
             "ties",
             {"M": 15, "N": 63},
             "Many equal values, exact zeros among them.",
             values=Values.TIES,
-            public=False,
         ),
         Case(
             "constant_rows",
             {"M": 10, "N": 36},
             "Every row repeats one value.",
             values=Values.CONSTANT_ROWS,
-            public=False,
         ),
     )

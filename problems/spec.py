@@ -116,11 +116,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A shape on which time is measured, taken from a real model named in `model`."""
+    """A shape on which time is measured, taken from a real model named in `model`.
+
+    `values` picks the distribution, where time depends on it.
+    """
 
     name: str
     dims: Dims
     model: str
+    values: str = "normal"
 
     @property
     def shape_label(self) -> str:
@@ -303,9 +307,8 @@ class Problem:
 
     def _sample(self, case: Case | Benchmark, seed: int) -> tuple[Tensors, Tensors]:
         generator = torch.Generator().manual_seed(seed)
-        values = case.values if isinstance(case, Case) else "normal"
         layouts = case.layouts if isinstance(case, Case) else {}
-        drawn = self.sample(case.dims, values, generator)
+        drawn = self.sample(case.dims, case.values, generator)
         specs = {a.name: a for a in self.arguments}
         given = {
             name: apply_layout(tensor.to(specs[name].dtype), layouts.get(name, Layout.CONTIGUOUS))

@@ -188,7 +188,8 @@ def _named_mistake(look: Look) -> str | None:
         wide = {n: widen(t) for n, t in look.arguments.items()}
         if look.is_like(mistake.gradients(**wide)[look.index]):
             return f"{look.name} {mistake.what}" + ("" if mistake.what.endswith("?") else ".")
-    return CONTRADICTED
+    # Nothing at all is left of a small case by many a mistake.
+    return CANNOT_TELL if bool((look.got == 0).all()) else CONTRADICTED
 
 
 def _transposed(look: Look) -> str | None:
@@ -216,7 +217,7 @@ def _zeros_not_kept(look: Look) -> str | None:
     zero = (look.right == 0).all(dim=-1, keepdim=True).expand_as(look.right)
     wrong = ~((look.got - look.right).abs() <= 0.01 * look.right.abs().max())
     inside = int((wrong & zero).sum())
-    if look.right.ndim == 2 and inside and not bool((wrong & ~zero).any()):
+    if look.right.ndim >= 2 and inside and not bool((wrong & ~zero).any()):
         return f"{look.name} is right except in rows that must be zero: are ignored rows left out?"
     return CONTRADICTED
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from problems.distributions import Values
+from problems.cases import hidden, standard
 from problems.layouts import Layout
+from problems.matrix_products import CANCELLING_BATCH
 from problems.spec import Case
-
-CANCELLING_BATCH = "cancelling_batch"
 
 
 def linear_cases() -> tuple[Case, ...]:
     """All cases, public ones first."""
-    return _public() + _hidden_shapes() + _hidden_layouts() + _hidden_values()
+    return _public() + hidden(*_hidden_shapes(), *_hidden_layouts(), *_hidden_values())
 
 
 def _public() -> tuple[Case, ...]:
     return (
-        Case("one_element", {"M": 1, "N": 1, "K": 1}, "The smallest input there is."),
-        Case("power_of_two", {"M": 64, "N": 32, "K": 128}, "Sizes that fill blocks exactly."),
+        standard("one_element", M=1, N=1, K=1),
+        standard("power_of_two", M=64, N=32, K=128),
         Case(
             "odd_sizes",
             {"M": 33, "N": 65, "K": 129},
@@ -33,24 +32,9 @@ def _public() -> tuple[Case, ...]:
             {"M": 21, "N": 517, "K": 30},
             "dx contracts over many blocks of output features, the last one partly filled.",
         ),
-        Case(
-            "upstream_expanded",
-            {"M": 36, "N": 20, "K": 28},
-            "The upstream gradient has stride 0 along the rows, as the backward of a sum makes it.",
-            layouts={"grad_output": Layout.EXPANDED},
-        ),
-        Case(
-            "upstream_transposed",
-            {"M": 24, "N": 40, "K": 18},
-            "The upstream gradient lies transposed in memory.",
-            layouts={"grad_output": Layout.TRANSPOSED},
-        ),
-        Case(
-            "zero_upstream",
-            {"M": 19, "N": 10, "K": 12},
-            "A zero upstream gradient gives zero gradients, exactly.",
-            values=Values.ZERO_UPSTREAM,
-        ),
+        standard("upstream_expanded", M=36, N=20, K=28),
+        standard("upstream_transposed", M=24, N=40, K=18),
+        standard("zero_upstream", M=19, N=10, K=12),
         Case(
             "adds_to_buffer",
             {"M": 134, "N": 37, "K": 45},
@@ -66,26 +50,22 @@ def _hidden_shapes() -> tuple[Case, ...]:
             "one_row",
             {"M": 1, "N": 70, "K": 33},
             "A single token: dweight is an outer product.",
-            public=False,
         ),
         Case(
             "one_output",
             {"M": 45, "N": 1, "K": 66},
             "A single output feature: dx contracts over one element.",
-            public=False,
         ),
-        Case("one_input", {"M": 50, "N": 35, "K": 1}, "A single input feature.", public=False),
+        Case("one_input", {"M": 50, "N": 35, "K": 1}, "A single input feature."),
         Case(
             "many_odd_rows",
             {"M": 2051, "N": 17, "K": 19},
             "The batch ends inside a block, and inside a part if it is split.",
-            public=False,
         ),
         Case(
             "long_batch_to_buffer",
             {"M": 1300, "N": 18, "K": 21},
             "A batch long enough to be split is added to a buffer: once, not once for each part.",
-            public=False,
             accumulate=True,
         ),
     )
@@ -94,33 +74,24 @@ def _hidden_shapes() -> tuple[Case, ...]:
 def _hidden_layouts() -> tuple[Case, ...]:
     everything = ("grad_output", "x", "weight")
     return (
-        Case(
-            "upstream_sliced",
-            {"M": 22, "N": 30, "K": 26},
-            "The upstream gradient is a slice of a wider buffer, as the backward of cat makes it.",
-            layouts={"grad_output": Layout.SLICED},
-            public=False,
-        ),
+        standard("upstream_sliced", M=22, N=30, K=26),
         Case(
             "inputs_transposed",
             {"M": 27, "N": 38, "K": 46},
             "x and weight lie transposed in memory, the upstream gradient does not.",
             layouts={"x": Layout.TRANSPOSED, "weight": Layout.TRANSPOSED},
-            public=False,
         ),
         Case(
             "all_sliced",
             {"M": 31, "N": 29, "K": 37},
             "All three arguments are slices of wider buffers.",
             layouts=dict.fromkeys(everything, Layout.SLICED),
-            public=False,
         ),
         Case(
             "input_expanded",
             {"M": 40, "N": 23, "K": 34},
             "Every row of x is one and the same: its stride is 0.",
             layouts={"x": Layout.EXPANDED},
-            public=False,
         ),
     )
 
@@ -132,27 +103,8 @@ def _hidden_values() -> tuple[Case, ...]:
             {"M": 512, "N": 26, "K": 22},
             "The second half of the batch takes back most of what the first half added to dweight.",
             values=CANCELLING_BATCH,
-            public=False,
         ),
-        Case(
-            "one_hot_upstream",
-            {"M": 28, "N": 25, "K": 24},
-            "One single element of the upstream gradient is not zero.",
-            values=Values.ONE_HOT_UPSTREAM,
-            public=False,
-        ),
-        Case(
-            "large_magnitudes",
-            {"M": 34, "N": 21, "K": 32},
-            "Values around 10⁴, whose products no 16-bit float but bfloat16 holds.",
-            values=Values.LARGE,
-            public=False,
-        ),
-        Case(
-            "tiny_magnitudes",
-            {"M": 26, "N": 34, "K": 20},
-            "Activations around 10⁻⁶ and upstream gradients around 10⁻⁸.",
-            values=Values.TINY,
-            public=False,
-        ),
+        standard("one_hot_upstream", M=28, N=25, K=24),
+        standard("large_magnitudes", M=34, N=21, K=32),
+        standard("tiny_magnitudes", M=26, N=34, K=20),
     )

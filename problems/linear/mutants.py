@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from problems.linear.problem import PROBLEM
+from problems.matrix_products import as_its_transpose, product_in_parts
 from problems.mutants import (
     BLOCK,
     Diagnosis,
@@ -20,34 +21,12 @@ T = torch.Tensor
 _make = Spoiler(PROBLEM)
 
 
-def _dx_in_parts(grad_output: T, weight: T, block: int) -> T:
-    """What each block of output features adds to dx, (blocks, M, K) in float32."""
-    blocks = zip(
-        torch.split(grad_output.float(), block, 1), torch.split(weight.float(), block), strict=True
-    )
-    return torch.stack([dy @ w for dy, w in blocks])
-
-
-def _dweight_in_parts(grad_output: T, x: T, block: int) -> T:
-    """What each block of rows adds to dweight, (blocks, N, K) in float32."""
-    blocks = zip(
-        torch.split(grad_output.float(), block), torch.split(x.float(), block), strict=True
-    )
-    return torch.stack([dy.t() @ rows for dy, rows in blocks])
-
-
-def _as_its_transpose(matrix: T) -> T:
-    """What a kernel reads or stores that takes (A, B) in memory for (B, A): square, the transpose."""
-    rows, columns = matrix.shape
-    return matrix.contiguous().view(columns, rows).t()
-
-
 def _weight_transposed(grad_output: T, x: T, weight: T) -> T:
-    return grad_output.float() @ _as_its_transpose(weight).float()
+    return grad_output.float() @ as_its_transpose(weight).float()
 
 
 def _dx_over_one_block(grad_output: T, x: T, weight: T) -> T:
-    return _dx_in_parts(grad_output, weight, 4 * BLOCK)[0]
+    return product_in_parts(grad_output, weight, 4 * BLOCK)[0]
 
 
 def _tail_of_dx_forgotten(grad_output: T, x: T, weight: T) -> T:
@@ -56,7 +35,7 @@ def _tail_of_dx_forgotten(grad_output: T, x: T, weight: T) -> T:
 
 
 def _dx_in_bfloat16(grad_output: T, x: T, weight: T) -> T:
-    return running_sum(_dx_in_parts(grad_output, weight, 1), torch.bfloat16)
+    return running_sum(product_in_parts(grad_output, weight, 1), torch.bfloat16)
 
 
 def _dx_in_float8(grad_output: T, x: T, weight: T) -> T:
@@ -110,7 +89,7 @@ _OF_DWEIGHT = (
         "dweight",
         "dweight_transposed",
         "dweight is stored as (K, N): for a square weight, its transpose.",
-        lambda grad_output, x, weight: _as_its_transpose(_dweight(grad_output, x).t()).t(),
+        lambda grad_output, x, weight: as_its_transpose(_dweight(grad_output, x).t()).t(),
         Diagnosis.TRANSPOSED,
     ),
     _make.one(
@@ -146,7 +125,7 @@ _OF_DWEIGHT = (
         "dweight_partials_in_bfloat16",
         f"Adds up blocks of {BLOCK} rows in float32 and rounds the total to bfloat16 after each.",
         lambda grad_output, x, weight: running_sum(
-            _dweight_in_parts(grad_output, x, BLOCK), torch.bfloat16
+            product_in_parts(grad_output.t(), x, BLOCK), torch.bfloat16
         ),
         Diagnosis.LOW_PRECISION,
     ),
@@ -154,9 +133,9 @@ _OF_DWEIGHT = (
         "dweight",
         "dweight_race",
         "Blocks of rows add to dweight without atomics, so that some of what they add is lost.",
-        lambda grad_output, x, weight: lose_updates(_dweight_in_parts(grad_output, x, BLOCK)).sum(
-            0
-        ),
+        lambda grad_output, x, weight: lose_updates(
+            product_in_parts(grad_output.t(), x, BLOCK)
+        ).sum(0),
     ),
 )
 

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from problems import distributions as draw
-from problems.linear.cases import CANCELLING_BATCH, linear_cases
+from problems.linear.cases import linear_cases
+from problems.matrix_products import CANCELLING_BATCH, cancelling, product_in_float32
 from problems.spec import (
     Benchmark,
     Cost,
@@ -43,24 +44,19 @@ def closed_form(grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
 def baseline(grad_output: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Gradients:
     """dx by a bfloat16 product, which adds in float32 and rounds once; the rest kept in float32."""
     dx = grad_output @ weight
-    dweight = _product_in_float32(grad_output.t(), x)
+    dweight = product_in_float32(grad_output.t(), x)
     dbias = grad_output.sum(dim=0, dtype=torch.float32)
     return dx, dweight, dbias
 
 
 def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
-    """Inputs in float64; the weight as initialisation leaves it, so that y is of x's magnitude.
-
-    CANCELLING_BATCH shifts x by 4 and the upstream gradient by +4 in the first half of the batch and
-    by -4 in the second: partial sums of dweight and dbias grow some 30 times beyond their ends.
-    """
+    """Inputs in float64; the weight as initialisation leaves it, so that y is of x's magnitude."""
     M, N, K = dims["M"], dims["N"], dims["K"]
     common = draw.Values.NORMAL if values == CANCELLING_BATCH else values
     x = draw.activation((M, K), common, generator)
     grad_output = draw.upstream((M, N), common, generator)
     if values == CANCELLING_BATCH:
-        half = torch.where(torch.arange(M) < M // 2, 4.0, -4.0).to(torch.float64)
-        x, grad_output = x + 4, grad_output + half[:, None]
+        x, grad_output = cancelling(x, grad_output)
     return {
         "x": x,
         "weight": draw.normal((N, K), generator, scale=K**-0.5),
@@ -79,13 +75,6 @@ def cost(dims: Dims) -> Cost:
     read = 2 * (M * N + M * K + N * K)
     written = 2 * M * K + 4 * (N * K + N)
     return Cost(bytes=read + written, vector_flops=M * N, matrix_flops=4 * M * N * K)
-
-
-def _product_in_float32(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """`a @ b` of bfloat16 matrices, not rounded below float32."""
-    if a.is_cuda:  # tensor cores add in float32 anyway; this keeps what they added
-        return torch.mm(a, b, out_dtype=torch.float32)
-    return a.float() @ b.float()
 
 
 PROBLEM = Problem(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from problems.cases import hidden, standard
 from problems.layouts import Layout
 from problems.moe_combine.sampling import RoutingValues
 from problems.spec import Case
@@ -40,13 +39,8 @@ _PUBLIC = (
         {"T": 4, "K": 2, "R": 8, "D": 2100},
         "Rows wider than a block: dscores sums over all of it.",
     ),
-    Case(
-        "upstream_expanded",
-        {"T": 12, "K": 2, "R": 26, "D": 65},
-        "The upstream gradient has stride 0 along the tokens, as the backward of a sum makes it.",
-        layouts={"grad_output": Layout.EXPANDED},
-    ),
-    Case("one_element", {"T": 1, "K": 1, "R": 1, "D": 1}, "The smallest input there is."),
+    standard("upstream_expanded", T=12, K=2, R=26, D=65),
+    standard("one_element", T=1, K=1, R=1, D=1),
 )
 
 _HIDDEN = (
@@ -87,12 +81,7 @@ _HIDDEN = (
         "Scores from near 1 to below 10⁻⁵.",
         values=RoutingValues.CONFIDENT,
     ),
-    Case(
-        "upstream_transposed",
-        {"T": 24, "K": 2, "R": 50, "D": 40},
-        "The upstream gradient lies transposed in memory.",
-        layouts={"grad_output": Layout.TRANSPOSED},
-    ),
+    standard("upstream_transposed", T=24, K=2, R=50, D=40),
     Case(
         "all_sliced",
         {"T": 19, "K": 2, "R": 44, "D": 70},
@@ -105,30 +94,10 @@ _HIDDEN = (
         "All but the upstream gradient lie transposed in memory, the routing choice by choice.",
         layouts=dict.fromkeys(("expert_out", "scores", "rows"), Layout.TRANSPOSED),
     ),
-    Case(
-        "zero_upstream",
-        {"T": 10, "K": 2, "R": 24, "D": 12},
-        "A zero upstream gradient gives zero gradients, exactly.",
-        values=RoutingValues.ZERO_UPSTREAM,
-    ),
-    Case(
-        "one_hot_upstream",
-        {"T": 28, "K": 3, "R": 120, "D": 25},
-        "One single element of the upstream gradient is not zero.",
-        values=RoutingValues.ONE_HOT_UPSTREAM,
-    ),
-    Case(
-        "large_magnitudes",
-        {"T": 22, "K": 2, "R": 60, "D": 34},
-        "Inputs and upstream gradients around 10⁴.",
-        values=RoutingValues.LARGE,
-    ),
-    Case(
-        "tiny_magnitudes",
-        {"T": 25, "K": 2, "R": 66, "D": 20},
-        "Activations around 10⁻⁶ and upstream gradients around 10⁻⁸.",
-        values=RoutingValues.TINY,
-    ),
+    standard("zero_upstream", T=10, K=2, R=24, D=12),
+    standard("one_hot_upstream", T=28, K=3, R=120, D=25),
+    standard("large_magnitudes", T=22, K=2, R=60, D=34),
+    standard("tiny_magnitudes", T=25, K=2, R=66, D=20),
 )
 
-CASES = _PUBLIC + tuple(replace(case, public=False) for case in _HIDDEN)
+CASES = _PUBLIC + hidden(*_HIDDEN)

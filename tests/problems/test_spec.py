@@ -63,7 +63,7 @@ def test_benchmarks_name_models_and_differ(problem: Problem):
     names = {d for a in problem.arguments for entry in a.shape for d in dimensions_of(entry)}
     for group in problem.benchmarks.values():
         assert len(group) >= 2
-        assert len({b.name for b in group}) == len({tuple(b.dims.items()) for b in group})
+        assert len({b.name for b in group}) == len({(*b.dims.items(), b.values) for b in group})
         assert len({b.name for b in group}) == len(group)
         for benchmark in group:
             assert set(benchmark.dims) == names

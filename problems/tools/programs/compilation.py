@@ -32,7 +32,7 @@ class NoDevice:
         self._target = GPUTarget("cuda", capability, 32)
 
     def get_current_device(self):
-        return 0
+        return self._target.arch  # Triton keeps what it compiled by device: one for each target
 
     def get_current_stream(self, _device=None):
         return 0

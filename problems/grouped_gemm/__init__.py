@@ -1,0 +1,1 @@
+"""The experts' matrix products of a mixture of experts, backward."""
