@@ -167,7 +167,7 @@ def grad_weight(grad_output, x, offsets, dweight_buffer):
     if dweight is None:
         dweight = torch.empty((E, K, N), dtype=torch.float32, device=x.device)
     # The experts with most rows first: what begins last should be short.
-    order = torch.argsort(offsets[1:] - offsets[:-1], descending=True, stable=True)
+    order = torch.argsort(offsets.diff(), descending=True, stable=True)
     grid = (triton.cdiv(K, BLOCK) * triton.cdiv(N, BLOCK), E)
     grad_weight_kernel[grid](
         grad_output,
