@@ -78,7 +78,7 @@ _HIDDEN = (
     Case(
         "balanced",
         {"M": 128, "N": 21, "K": 24, "E": 8},
-        "Equal shares.",
+        "Every expert has the same number of rows.",
         values=Histogram.BALANCED,
     ),
     Case(

@@ -12,7 +12,7 @@ import torch
 from problems.grouped_gemm.cases import CASES
 from problems.grouped_gemm.formulas import dweight_of, dx_of, groups
 from problems.grouped_gemm.mistakes import MISTAKES
-from problems.grouped_gemm.sampling import Histogram, sample
+from problems.grouped_gemm.sampling import Histogram, integers, sample
 from problems.matrix_products import product_in_float32
 from problems.spec import (
     Benchmark,
@@ -119,6 +119,7 @@ PROBLEM = Problem(
     closed_form=closed_form,
     baseline=baseline,
     sample=sample,
+    integers=integers,
     cost=cost,
     cases=CASES,
     benchmarks={

@@ -34,8 +34,7 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     histogram = Histogram(values) if values in list(Histogram) else Histogram.RAGGED
     own = histogram is not Histogram.RAGGED or values == CANCELLING_BATCH
     common = draw.Values.NORMAL if own else values
-    counts = _counts(M, E, histogram, generator)
-    offsets = torch.cat((torch.zeros(1, dtype=torch.int64), counts.cumsum(0)))
+    offsets = _offsets(M, E, histogram, generator)
     x = draw.activation((M, K), common, generator)
     grad_output = draw.upstream((M, N), common, generator)
     if values == CANCELLING_BATCH:
@@ -46,14 +45,19 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
         "x": x,
         "weight": draw.normal((E, K, N), generator, scale=K**-0.5),
         "grad_output": grad_output,
-        "offsets": offsets.to(torch.int32),
+        "offsets": offsets,
     }
 
 
-def _counts(
+def integers(dims: Dims, generator: torch.Generator) -> Tensors:
+    """The offsets alone, as in "normal"."""
+    return {"offsets": _offsets(dims["M"], dims["E"], Histogram.RAGGED, generator)}
+
+
+def _offsets(
     rows: int, experts: int, histogram: Histogram, generator: torch.Generator
 ) -> torch.Tensor:
-    """How many rows each expert has, (E) in int64."""
+    """Where each expert's rows begin, and where the last one's end, (E + 1) in int32."""
     shares = torch.ones(experts, dtype=torch.float64)
     chosen = int(torch.randint(experts, (), generator=generator))
     match histogram:
@@ -75,5 +79,5 @@ def _counts(
             pass
     if histogram is Histogram.PADDED:
         rows -= rows // PADDING_SHARE
-    ends = (shares.cumsum(0) / shares.sum() * rows).round().to(torch.int64)
-    return ends.diff(prepend=torch.zeros(1, dtype=torch.int64))
+    ends = (shares.cumsum(0) / shares.sum() * rows).round()
+    return torch.cat((torch.zeros(1), ends)).to(torch.int32)
