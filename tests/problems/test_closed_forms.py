@@ -41,6 +41,9 @@ def test_baseline_is_as_accurate_as_its_dtypes_allow(problem: Problem, case: Cas
         # Half an ulp of bfloat16 is 2⁻⁹; float32 sums may lose some of their 24 bits.
         rounded = spec.dtype is torch.bfloat16 or problem.chained_products
         allowed = 2**-8 if rounded else 1e-5
+        if problem.free_roundings:
+            # Terms are rounded that may cancel, not what is left of them.
+            allowed *= 4
         assert got.dtype == spec.dtype, spec.name
         assert tuple(got.shape) == problem.gradient_shape(spec, case.dims), spec.name
         assert (widen(got) - expected).norm() <= allowed * expected.norm(), spec.name
