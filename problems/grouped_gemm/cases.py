@@ -27,7 +27,7 @@ _PUBLIC = (
     ),
     Case(
         "empty_experts",
-        {"M": 60, "N": 24, "K": 40, "E": 8},
+        {"M": 70, "N": 30, "K": 44, "E": 8},
         "The first, the last and other experts have no rows: their dweight is zero, and written.",
         values=Histogram.EMPTY_EXPERTS,
     ),

@@ -54,11 +54,11 @@ MISTAKES = (
         "gives every expert the rows of the one before it: is offsets read one late?", one_group_off
     ),
     Mistake("gives all rows to the first expert: is offsets used?", all_to_the_first),
-    Mistake("gives every expert an equal share of the rows: is offsets used?", equal_shares),
     Mistake(
         "counts the rows after the last expert as its own: it ends at offsets[E]",
         padding_to_the_last,
     ),
+    Mistake("gives every expert an equal share of the rows: is offsets used?", equal_shares),
     Mistake("takes or stores each expert's weight as (N, K) where it is (K, N)", weight_transposed),
     Mistake("takes the mean over an expert's rows where it should take the sum", averaged),
 )
