@@ -27,7 +27,8 @@ def test_activations_keep_their_dtype_and_parameter_gradients_are_float32(proble
     for gradient in problem.gradients:
         # An activation that backward is not given has the dtype of the output.
         activation = dtypes.get(gradient.wrt, upstream.dtype)
-        wanted = torch.float32 if gradient.wrt in PARAMETERS else activation
+        parameters = PARAMETERS if problem.pair is None else problem.pair.parameters
+        wanted = torch.float32 if gradient.wrt in parameters else activation
         assert gradient.dtype is wanted, gradient.name
     for argument in problem.arguments:
         if argument.role is Role.SAVED:

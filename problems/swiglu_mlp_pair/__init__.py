@@ -1,0 +1,1 @@
+"""The SwiGLU MLP, forward and backward: what is saved is chosen."""

@@ -1,0 +1,20 @@
+# expect: wrong_output
+"""Applies SiLU to the other projection, forward and backward alike."""
+
+import torch
+import torch.nn.functional as F
+
+
+def forward(x, w_gate, w_up, w_down):
+    gate, up = x.float() @ w_gate.float().t(), x.float() @ w_up.float().t()
+    return ((gate * F.silu(up)) @ w_down.float().t()).to(x.dtype), (x,)
+
+
+def backward(grad_output, saved, w_gate, w_up, w_down):
+    x, dy = saved[0].float(), grad_output.float()
+    up, gate = x @ w_gate.float().t(), x @ w_up.float().t()
+    dh, sigma = dy @ w_down.float(), torch.sigmoid(gate)
+    dgate = dh * up * (sigma + gate * sigma * (1 - sigma))
+    dup = dh * gate * sigma
+    dx = dup @ w_gate.float() + dgate @ w_up.float()
+    return dx.to(grad_output.dtype), dup.t() @ x, dgate.t() @ x, dy.t() @ (gate * sigma * up)
