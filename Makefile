@@ -29,7 +29,7 @@ test: dev ## Run all tests (ARGS="-k pattern")
 check: dev ## Lint, types, import directions, missing migrations
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
-	$(VENV)/mypy problems runner sandbox wire web setup deploy tests
+	$(VENV)/mypy problems runner sandbox wire web setup deploy benchmarks tests
 	$(VENV)/lint-imports
 	$(VENV)/python manage.py makemigrations --check --dry-run
 

@@ -67,7 +67,7 @@ class Watching:
             finally:
                 self.seconds += time.perf_counter() - start
 
-        Session.watch = counted  # type: ignore[method-assign]  # a benchmark looks inside
+        Session.watch = counted  # type: ignore[method-assign, assignment]  # a benchmark looks inside
         return self
 
     def __exit__(self, *_: object) -> None:

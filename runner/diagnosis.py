@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from problems.spec import Problem
 from runner.look import Failure, Look
 from runner.suspicions import CANNOT_TELL, CONTRADICTED, SUBTLE, SUSPICIONS, Kind
+from runner.threads import one_thread
 
 MOST_CASES = 6
 
@@ -35,9 +36,10 @@ def diagnose(problem: Problem, failures: Sequence[Failure]) -> str:
 def findings(problem: Problem, failures: Sequence[Failure]) -> tuple[Finding, ...]:
     """At most one finding for each gradient that is wrong somewhere."""
     found = []
-    for index, spec in enumerate(problem.gradients):
-        looks = [Look(problem, spec, index, f) for f in failures if f.wrong[index]][:MOST_CASES]
-        found += _finding(spec.name, looks)
+    with one_thread():
+        for index, spec in enumerate(problem.gradients):
+            looks = [Look(problem, spec, index, f) for f in failures if f.wrong[index]][:MOST_CASES]
+            found += _finding(spec.name, looks)
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -28,6 +28,7 @@ from runner.record import Record, Request
 from runner.roofline import cpu_peak
 from runner.savings import measuring, saving
 from runner.session import Returned
+from runner.threads import one_thread
 from runner.timing import CpuTimer, Timer, against
 from wire.inspection import Finding
 from wire.messages import Phase
@@ -106,21 +107,13 @@ class _Judging:
             session = stack.enter_context(self._taken())
             stack.callback(lambda: self._keep_printed(session))
             session.load(self._problem, self._request.source)
-            for number, (case, case_seed, arguments) in enumerate(
-                zip(self._plan, seeds, calls, strict=True)
-            ):
-                self._progress(Phase.CASES, number + 1, len(self._plan))
-                if time.monotonic() > self._deadline:
-                    raise SessionFailed(
-                        Verdict.TIMED_OUT,
-                        f"All cases together took longer than {JUDGING_SECONDS:g} s.",
-                    )
-                self._judge_case(session, case, case_seed, arguments)
-            if self._request.mode == "submit":
-                self._judge_linearity(session)
-            self._measure_saved(session)
-            self._judge_determinism(session)
-            self._watch(session)
+            with one_thread():
+                self._judge_cases(session, seeds, calls)
+                if self._request.mode == "submit":
+                    self._judge_linearity(session)
+                self._measure_saved(session)
+                self._judge_determinism(session)
+                self._watch(session)
             if self._request.timed and all(c.passed for c in self._record.cases):
                 self._time(session)
 
@@ -129,6 +122,20 @@ class _Judging:
 
     def _keep_printed(self, session: Answering) -> None:
         self._record.printed = session.printed()
+
+    def _judge_cases(
+        self, session: Answering, seeds: Sequence[int], calls: Sequence[Tensors]
+    ) -> None:
+        for number, (case, case_seed, arguments) in enumerate(
+            zip(self._plan, seeds, calls, strict=True)
+        ):
+            self._progress(Phase.CASES, number + 1, len(self._plan))
+            if time.monotonic() > self._deadline:
+                raise SessionFailed(
+                    Verdict.TIMED_OUT,
+                    f"All cases together took longer than {JUDGING_SECONDS:g} s.",
+                )
+            self._judge_case(session, case, case_seed, arguments)
 
     def _judge_case(
         self, session: Answering, case: Case, seed: int, arguments: Tensors

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from xdist.scheduler import LoadScopeScheduling
 
 from problems import all_problems
@@ -21,6 +22,9 @@ from problems import all_problems
 # Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
 # arithmetic share this process with whatever imported it first. Sandboxes have their own environment.
 os.environ["TRITON_INTERPRET"] = "1"
+
+# Tensors in tests are small, and there is a worker for each processor. What is timed sets its own.
+torch.set_num_threads(1)
 
 SLUGS = frozenset(problem.slug for problem in all_problems())
 # Whose tests share what is slow to start, or would be in each other's way: Docker engines; whole sites.

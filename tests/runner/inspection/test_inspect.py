@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from problems import get_problem
-from runner.inspection.gpus import GPUS
 from runner.inspection.inspect import UnknownTarget, inspect
 from runner.inspection.lines import READERS
 from sandbox.choose import best_sandbox
+from wire.gpus import GPUS
 
 pytestmark = pytest.mark.sandbox
 
