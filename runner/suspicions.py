@@ -19,6 +19,8 @@ from runner.look import Look
 LARGE = 64
 # In a tail that is wrong, at least this share of elements is.
 LEAST_COVERED = 0.3
+# A block that is left out has at least this many elements.
+SMALLEST_BLOCK = 4
 # Answers other than a sentence.
 CANNOT_TELL = ""
 CONTRADICTED = None
@@ -227,6 +229,8 @@ def _last_block(look: Look) -> str | None:
     if bool((look.got == 0).all()):
         return CANNOT_TELL  # fewer elements than one block
     wrong = ~((look.got - look.right).abs() <= 0.1 * look.right.abs() + look.near_zero)
+    if int(wrong.sum()) < SMALLEST_BLOCK:
+        return CANNOT_TELL  # so few may be wrong by chance, as where updates are lost
     zero = bool((look.got[wrong] == 0).all())
     best, where = LEAST_COVERED, ""
     for axis, name in enumerate(look.spec.shape):

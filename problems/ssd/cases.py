@@ -24,7 +24,7 @@ def _case(
 
 
 _PUBLIC = (
-    _case("power_of_two", (2, 64, 1, 2, 16, 32), "Sizes that fill blocks exactly, in one chunk."),
+    _case("power_of_two", (2, 64, 2, 2, 16, 32), "Sizes that fill blocks exactly, in one chunk."),
     _case(
         "several_chunks",
         (1, 140, 2, 1, 16, 16),
@@ -33,8 +33,8 @@ _PUBLIC = (
     ),
     _case(
         "odd_sizes",
-        (2, 75, 1, 2, 19, 21),
-        "No size is a multiple of a block: the last chunk is short, tiles need masks.",
+        (3, 21, 3, 3, 5, 7),
+        "No size is a multiple of a block: chunks are short, tiles need masks.",
     ),
     _case("one_element", (1, 1, 1, 1, 1, 1), "One step: there is no past, so dA is zero."),
     _case(
@@ -44,8 +44,13 @@ _PUBLIC = (
     ),
     _case(
         "many_sequences",
-        (9, 3, 1, 1, 12, 16),
-        "Many short sequences: none begins with the state of another.",
+        (130, 2, 1, 1, 6, 8),
+        "Many short sequences: none begins with the state of another, and dA sums over all.",
+    ),
+    _case(
+        "wide_heads",
+        (1, 20, 1, 1, 130, 12),
+        "A head of more than 128 elements, over all of which dt is summed.",
     ),
     _case(
         "strong_decay",
@@ -55,23 +60,22 @@ _PUBLIC = (
     ),
     _case(
         "upstream_expanded",
-        (3, 40, 1, 1, 15, 13),
+        (3, 40, 1, 2, 15, 13),
         "The upstream gradient has stride 0 along the sequences, as the backward of a sum makes it.",
         layouts={"grad_output": Layout.EXPANDED},
     ),
     _case(
         "projections_sliced",
-        (1, 33, 2, 2, 18, 20),
+        (2, 33, 2, 2, 18, 20),
         "x, dt, B and C are slices of wider buffers, as one projection for all of them makes them.",
         layouts=dict.fromkeys(("x", "dt", "B", "C"), Layout.SLICED),
     ),
 )
 
 _HIDDEN = (
-    _case("two_steps", (3, 2, 1, 2, 24, 20), "A past of one step."),
+    _case("two_steps", (3, 2, 1, 2, 24, 20), "The second step has a past of one step."),
     _case("one_group_a_head", (1, 140, 3, 1, 16, 24), "Every head has a B and C of its own."),
     _case("wide_state", (1, 70, 1, 1, 20, 130), "A state of more than 128 rows."),
-    _case("wide_heads", (1, 70, 1, 1, 70, 16), "A head of more than 64 elements."),
     _case("two_groups", (1, 129, 2, 3, 10, 14), "Several groups of several heads, one step over."),
     _case(
         "long_memory",
@@ -123,7 +127,7 @@ _HIDDEN = (
     ),
     _case(
         "upstream_transposed",
-        (1, 37, 1, 3, 26, 12),
+        (2, 37, 1, 3, 26, 12),
         "Heads and elements of the upstream gradient are exchanged in memory.",
         layouts={"grad_output": Layout.TRANSPOSED},
     ),

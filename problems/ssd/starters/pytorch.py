@@ -10,7 +10,8 @@ def backward(grad_output, x, dt, A, B, C):
     x            (S, T, H, P) bfloat16, any strides
     dt           (S, T, H)    float32, any strides: 0 or more
     A            (H,)         float32: negative
-    B, C         (S, T, G, N) bfloat16, any strides: head h belongs to group h // (H // G)
+    B            (S, T, G, N) bfloat16, any strides: head h belongs to group h // (H // G)
+    C            (S, T, G, N) bfloat16, any strides
 
     Returns dx (S, T, H, P), dB, dC (S, T, G, N) in bfloat16, ddt (S, T, H), dA (H,) in float32.
     """
