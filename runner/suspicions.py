@@ -216,10 +216,13 @@ def _other_gradient(look: Look) -> str | None:
 
 def _zeros_not_kept(look: Look) -> str | None:
     """Everything right but for rows that must be zero."""
-    zero = (look.right == 0).all(dim=-1, keepdim=True).expand_as(look.right)
+    if look.right.ndim < 2:
+        return CONTRADICTED
+    of_rows = (look.right == 0).flatten(1).all(dim=1)
+    zero = of_rows.reshape(-1, *[1] * (look.right.ndim - 1)).expand_as(look.right)
     wrong = ~((look.got - look.right).abs() <= 0.01 * look.right.abs().max())
     inside = int((wrong & zero).sum())
-    if look.right.ndim >= 2 and inside and not bool((wrong & ~zero).any()):
+    if inside and not bool((wrong & ~zero).any()):
         return f"{look.name} is right except in rows that must be zero: are ignored rows left out?"
     return CONTRADICTED
 

@@ -278,14 +278,14 @@ _OF_DOCUMENTS = (
         "Rows of P without a visible key are normalised all the same, which leaves NaN.",
         _padding_is_nan,
         ("dq",),
-        Diagnosis.LAST_BLOCK,
+        Diagnosis.IGNORED_ROWS,
     ),
     Mutant(
         "padding_as_document",
         "Tokens after the last document are taken for a part of it.",
         _changed(_padding_as_document),
         ALL,
-        Diagnosis.LAST_BLOCK,
+        Diagnosis.IGNORED_ROWS,
     ),
 )
 
