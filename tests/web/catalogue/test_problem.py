@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from problems.registry import all_problems
 from problems.spec import Language, Problem
@@ -35,7 +36,7 @@ def test_it_shows_all_that_the_problem_says(client: Client, problem: Problem) ->
     for case in problem.cases:
         assert (case.shape_label in page) or not case.public
     for row in benchmark_rows(problem):
-        assert row.benchmark.model in page
+        assert escape(row.benchmark.model) in page
         assert row.cost.bytes > 0
     assert response.context["hidden_cases"] == sum(not c.public for c in problem.cases)
 
