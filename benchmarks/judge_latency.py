@@ -37,16 +37,21 @@ os.environ["TRITON_INTERPRET"] = "1"
 from runner.harness import interpreter
 interpreter.install()
 from problems import get_problem
+from problems.pairs import whole
 problem = get_problem(sys.argv[1])
 spec = importlib.util.spec_from_file_location("submission", sys.argv[2])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
+backward = module.backward
+if problem.pair:
+    both = whole(problem, module.forward, module.backward)
+    backward = lambda *values: both(**dict(zip(problem.argument_names, values)))
 calls = [problem.make_arguments(c, 1) for c in problem.cases if c.public]
-module.backward(*calls[0].values())
+problem.call(backward, calls[0])
 for _ in sys.stdin:
     start = time.perf_counter()
     for arguments in calls:
-        module.backward(*arguments.values())
+        problem.call(backward, arguments)
     print(json.dumps(time.perf_counter() - start), flush=True)
 """
 
