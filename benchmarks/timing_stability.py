@@ -89,11 +89,6 @@ def report(same: list[Timing], rounds: list[list[Timing]]) -> str:
     """The figures as Markdown."""
     medians = [t.median * 1e3 for t in same]
     speedups = [t.speedup for t in same]
-    measured = [[t.median for t in r] for r in rounds]
-    taus = [kendall_tau(r) for r in measured]
-    neighbours = [b > a for r in measured for a, b in pairwise(r)]
-    ranks = [[sorted(r).index(v) for v in r] for r in measured]
-    kept = [a == b for one, two in combinations(ranks, 2) for a, b in zip(one, two, strict=True)]
     lines = [
         "# Steadiness of the CPU timer",
         "",
@@ -107,6 +102,18 @@ def report(same: list[Timing], rounds: list[list[Timing]]) -> str:
         row("time (ms)", medians),
         row("speed-up over plain PyTorch", speedups),
         "",
+    ]
+    return "\n".join([*lines, *(order(rounds) if rounds else ())])
+
+
+def order(rounds: list[list[Timing]]) -> list[str]:
+    """How often kernels of known order are found in it."""
+    measured = [[t.median for t in r] for r in rounds]
+    taus = [kendall_tau(r) for r in measured]
+    neighbours = [b > a for r in measured for a, b in pairwise(r)]
+    ranks = [[sorted(r).index(v) for v in r] for r in measured]
+    kept = [a == b for one, two in combinations(ranks, 2) for a, b in zip(one, two, strict=True)]
+    return [
         f"{len(STEPS)} kernels, each doing 10 % more work than the one before, "
         f"timed {len(rounds)} times:",
         "",
@@ -115,7 +122,6 @@ def report(same: list[Timing], rounds: list[list[Timing]]) -> str:
         f"- ranks kept from one time to another: {sum(kept)} of {len(kept)}",
         "",
     ]
-    return "\n".join(lines)
 
 
 def row(name: str, values: list[float]) -> str:
