@@ -54,6 +54,8 @@ SECONDS_PER_SHAPE = 4.0
 MOST_STRAYS = 0.01
 AGREEMENT = 0.05
 NEAR_ZERO = 0.125
+# Where several such products follow each other, each rounded in a place of its own.
+NEAR_ZERO_AFTER_MANY = 0.25
 TIMINGS_PER_SHAPE = 3
 # The roofline is itself measured; beyond this a time is an error to examine.
 ROOFLINE_MARGIN = 1.05
@@ -154,7 +156,7 @@ class CpuTimer:
             found[session] = session.call(self._make_cold)
         ours, theirs = found[submission], found[baseline]
         both = zip(results(self._problem, ours), results(self._problem, theirs), strict=True)
-        near_zero = NEAR_ZERO if self._problem.chained_products else 0.0
+        near_zero = near_zero_of(self._problem)
         wrong = [spec.name for (spec, a), (_, b) in both if strays(a, b, near_zero) > MOST_STRAYS]
         _refuse(self._problem, wrong, benchmark)
         return ours, theirs
@@ -203,6 +205,13 @@ def _parts(forward: list[Rounds], median: float, baseline: float) -> tuple[Timin
         TimingPart("forward", ours, theirs),
         TimingPart("backward", median - ours, max(baseline - theirs, 0.0)),
     )
+
+
+def near_zero_of(problem: Problem) -> float:
+    """Below which share of the root mean square an element's own size says nothing."""
+    if problem.free_roundings:
+        return NEAR_ZERO_AFTER_MANY
+    return NEAR_ZERO if problem.chained_products else 0.0
 
 
 def strays(ours: torch.Tensor, theirs: torch.Tensor, near_zero: float = 0.0) -> float:

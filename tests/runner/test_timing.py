@@ -1,21 +1,34 @@
 """The timer against processes whose true cost is known: a clock that is not the machine's."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 import torch
 
-from problems import get_problem
+import kernels
+from problems import all_problems, get_problem
+from problems.pairs import whole
 from problems.spec import Benchmark
 from runner import timing
 from runner.failures import SessionFailed
 from runner.roofline import Peak
 from runner.session import Returned
-from runner.timing import CpuTimer, last_level_cache, objections
+from runner.timing import (
+    MOST_STRAYS,
+    CpuTimer,
+    last_level_cache,
+    near_zero_of,
+    objections,
+    strays,
+)
 from wire.verdict import Verdict
 
 PROBLEM = get_problem("relu_squared")
 SHAPE = Benchmark(name="small", dims={"M": 8, "N": 64}, model="none")
 PEAK = Peak(bandwidth=1e9, vector_flops=1e12, matrix_flops=1e12)
 OVERHEAD = 0.002
+KERNELS = Path(kernels.__file__ or "").parent
 
 
 class FakeProcess:
@@ -135,3 +148,19 @@ def test_several_processes_count_together(timer):
 
 def test_the_cache_of_this_machine_is_found_and_bounded():
     assert 1 << 10 < last_level_cache() <= 256 << 20
+
+
+@pytest.mark.parametrize("problem", all_problems(), ids=lambda p: p.slug)
+def test_an_honest_solution_agrees_with_plain_pytorch_by_a_margin_in_timed_calls(problem):
+    solution = runpy.run_path(str(KERNELS / problem.slug / "pytorch.py"))
+    backward = solution["backward"]
+    if problem.pair:
+        both = whole(problem, solution["forward"], backward)
+
+        def backward(*values):
+            return both(**dict(zip(problem.argument_names, values, strict=True)))
+
+    arguments = problem.make_arguments(problem.benchmarks["cpu"][0], 3)
+    pairs = zip(problem.call(backward, arguments), problem.baseline(**arguments), strict=True)
+    shares = [strays(ours, theirs, near_zero_of(problem)) for ours, theirs in pairs]
+    assert max(shares) < MOST_STRAYS / 2
