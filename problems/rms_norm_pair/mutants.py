@@ -5,6 +5,8 @@ Forward and backward as one function: what goes wrong between the two shows in t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from problems.mutants import Diagnosis, Mutant, Spoiler, read_linearly
@@ -87,8 +89,10 @@ def _statistic_in_bfloat16(grad_output: T, x: T, weight: T) -> Gradients:
     return WITH_RSTD.baseline(grad_output, x, weight, rstd)
 
 
-def _both(name: str, what: str, backward: object, diagnosis: Diagnosis | None = None) -> Mutant:
-    return Mutant(name, what, backward, _make.names, diagnosis)  # type: ignore[arg-type]
+def _both(
+    name: str, what: str, backward: Callable[..., Gradients], diagnosis: Diagnosis | None = None
+) -> Mutant:
+    return Mutant(name, what, backward, _make.names, diagnosis)
 
 
 _OF_WHAT_IS_SAVED = (
