@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 import secrets
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from problems.pairs import Saved, bytes_of
 from problems.spec import Tensors
+from runner.calm import Gauge
 from runner.session import Returned
+from wire.verdict import CALM
 
 # Stop when the standard error of both medians is below this share of them.
 RELATIVE_ERROR = 0.02
@@ -35,6 +39,10 @@ class Samples:
     def add(self, returned: Returned) -> None:
         self.wall.append(returned.wall)
         self.reported.append(returned.reported)
+
+    def only(self, kept: Sequence[int]) -> Samples:
+        """The calls of these numbers."""
+        return Samples([self.wall[i] for i in kept], [self.reported[i] for i in kept])
 
     def overheads(self) -> list[float]:
         """Seconds of each call outside what the process says that the work took."""
@@ -64,6 +72,11 @@ class Rounds:
         own = theirs.wall - theirs.reported
         self.handing_over.append(own if handing_over is None else handing_over)
 
+    def only(self, kept: Sequence[int]) -> Rounds:
+        """The rounds of these numbers."""
+        handing_over = [self.handing_over[i] for i in kept]
+        return Rounds(self.ours.only(kept), self.theirs.only(kept), handing_over)
+
     def times(self) -> list[float]:
         overhead = statistics.median(self.handing_over)
         return [max(wall - overhead, _LEAST_TIME) for wall in self.ours.wall]
@@ -81,6 +94,53 @@ class Rounds:
         median = statistics.median(self.times())
         own_spread = min(spread(self.ours.overheads()), MOST_SPREAD * median)
         return CLOCK_SHARE * median + spread(self.handing_over) + own_spread + CLOCK_SECONDS
+
+
+@dataclass
+class Measured:
+    """One pair of processes on one shape: both functions of a pair as one, and `forward` by itself."""
+
+    whole: Rounds = field(default_factory=Rounds)
+    forward: Rounds = field(default_factory=Rounds)
+    readings: list[float] = field(default_factory=list)
+    saved: Saved | None = None
+
+    def add(
+        self, ours: Returned, theirs: Returned, handing_over: float | None, reading: float
+    ) -> None:
+        """`handing_over` is what an honest process needs to hand over what our `forward` did; `reading`
+        is the machine's gauge in that round."""
+        self.readings.append(reading)
+        if ours.forward is None or theirs.forward is None or handing_over is None:
+            self.whole.add(ours, theirs)
+            return
+        own = theirs.forward.wall - theirs.forward.reported
+        self.whole.add(ours, theirs, theirs.wall - theirs.reported - own + handing_over)
+        self.forward.add(ours.forward, theirs.forward, handing_over)
+        if self.saved is None or bytes_of(ours.saved or ()) > bytes_of(self.saved):
+            self.saved = ours.saved
+
+    @property
+    def calls(self) -> int:
+        return len(self.readings)
+
+    def calm_calls(self, gauge: Gauge) -> int:
+        """In how many rounds the machine was calm."""
+        return sum(gauge.slowdown(reading) <= CALM for reading in self.readings)
+
+    def calm(self, gauge: Gauge, fewest: int) -> Measured:
+        """Only the rounds in which the machine was calm; the `fewest` calmest if there are no more."""
+        calmest = sorted(range(self.calls), key=lambda number: self.readings[number])
+        kept = sorted(calmest[: max(self.calm_calls(gauge), fewest)])
+        return Measured(
+            self.whole.only(kept),
+            self.forward.only(kept) if self.forward.handing_over else Rounds(),
+            [self.readings[number] for number in kept],
+            self.saved,
+        )
+
+    def settled(self) -> bool:
+        return self.whole.ours.settled() and self.whole.theirs.settled()
 
 
 @dataclass(frozen=True)

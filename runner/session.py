@@ -131,8 +131,6 @@ class Session:
             "PYTHONPATH": "/job",
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": threads,
-            # Idle threads that spin would slow whatever is timed next.
-            "OMP_WAIT_POLICY": "PASSIVE",
             "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108 - the job's own, private /tmp
             **self._hardware.environment,
         }

@@ -76,7 +76,8 @@ def _heat_map(heat: HeatMap) -> Iterator[str]:
 
 def _timing(timing: Timing) -> str:
     low, high = timing.quartiles
+    busy = f"  busy machine ({timing.slowdown:.2f}×)" if timing.disturbed else ""
     return (
         f"  {timing.name:<22} {timing.median * 1e3:9.3f} ms {(high - low) * 1e3:6.3f} ms"
-        f" {timing.baseline * 1e3:7.3f} ms {timing.speedup:8.2f}× {timing.efficiency:8.1%}"
+        f" {timing.baseline * 1e3:7.3f} ms {timing.speedup:8.2f}× {timing.efficiency:8.1%}{busy}"
     )

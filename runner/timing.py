@@ -13,7 +13,9 @@ the clock runs. The gradients of every round are compared with the baseline's, c
 any work can be left out; those of rounds drawn from all of them, when they are over, with float64.
 
 How fast a process runs also depends on where its memory came to lie: every shape is timed in several
-pairs of new processes, and all calls count together.
+pairs of new processes, and all calls count together. How fast the machine runs depends on who else is
+there: calls wait until it is calm (`runner.calm`), and those in which it was not do not count, unless it
+never is.
 
 `Timer` is the seam: a GPU's timer measures with device events behind the same call.
 """
@@ -24,29 +26,34 @@ import secrets
 import statistics
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import torch
 
 from problems.pairs import Saved, bytes_of
-from problems.spec import Benchmark, Dims, Problem, Tensors
+from problems.spec import Benchmark, Dims, Problem
 from runner import wording
 from runner.answering import Answering
+from runner.calm import Gauge, this_machine
 from runner.checking import checked, expected, results
 from runner.failures import SessionFailed
 from runner.pair_session import PairSession
 from runner.roofline import Peak
-from runner.samples import Checked, Drawn, Rounds
+from runner.samples import Checked, Drawn, Measured, Rounds
 from runner.session import Returned
+from runner.threads import one_thread
 from wire.verdict import Timing, TimingPart
 
 WARM_UP = 2
 # In each pair of processes.
 FEWEST_ROUNDS = 5
-MOST_ROUNDS = 10
+MOST_ROUNDS = 12
 SECONDS_PER_SHAPE = 4.0
+# When the machine is not calm. After that what there is must do, best first.
+LONGEST_SECONDS_PER_SHAPE = 12.0
 # In every round, this share of a gradient's elements may differ from the baseline's by more than
 # AGREEMENT of their size. Both round to the output's dtype and cancel a little: honest shares are far
 # lower. What was rounded before a product is off by a share of the terms, not of a small sum of them, so
@@ -78,37 +85,15 @@ class Timer(Protocol):
         """What a pair of forward and backward saved on this shape."""
 
 
-@dataclass
-class _Measured:
-    """One pair of processes on one shape: both functions of a pair as one, and `forward` by itself."""
-
-    whole: Rounds = field(default_factory=Rounds)
-    forward: Rounds = field(default_factory=Rounds)
-    saved: Saved | None = None
-
-    def add(self, ours: Returned, theirs: Returned, handing_over: float | None) -> None:
-        """`handing_over` is what an honest process needs to hand over what our `forward` did."""
-        if ours.forward is None or theirs.forward is None or handing_over is None:
-            self.whole.add(ours, theirs)
-            return
-        own = theirs.forward.wall - theirs.forward.reported
-        self.whole.add(ours, theirs, theirs.wall - theirs.reported - own + handing_over)
-        self.forward.add(ours.forward, theirs.forward, handing_over)
-        if self.saved is None or bytes_of(ours.saved or ()) > bytes_of(self.saved):
-            self.saved = ours.saved
-
-    def settled(self) -> bool:
-        return self.whole.ours.settled() and self.whole.theirs.settled()
-
-
 class CpuTimer:
     """Wall-clock timing on the machine's processor."""
 
-    def __init__(self, problem: Problem, peak: Peak) -> None:
+    def __init__(self, problem: Problem, peak: Peak, gauge: Gauge | None = None) -> None:
         self._problem = problem
         self._peak = peak
+        self._gauge = gauge or this_machine()
         self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
-        self._pairs: dict[str, list[_Measured]] = defaultdict(list)
+        self._pairs: dict[str, list[Measured]] = defaultdict(list)
 
     def measure(self, benchmark: Benchmark, submission: Answering, baseline: Answering) -> None:
         for _ in range(TIMINGS_PER_SHAPE):
@@ -117,52 +102,71 @@ class CpuTimer:
                 break
         self._pairs[benchmark.name].append(pair)
 
-    def _rounds(
-        self, benchmark: Benchmark, submission: Answering, baseline: Answering
-    ) -> _Measured:
-        measured, drawn = _Measured(), Drawn()
-        begin = time.monotonic()
-        for number in range(WARM_UP + MOST_ROUNDS):
-            arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
-            ours, theirs = self._round(benchmark, arguments, submission, baseline, number)
-            handing_over = None
-            if isinstance(baseline, PairSession):
-                handing_over = baseline.seconds_to_hand_over(ours)
-            if number < WARM_UP:
-                continue
-            drawn.offer(Checked(arguments, ours))
-            measured.add(ours, theirs, handing_over)
-            if number + 1 - WARM_UP >= FEWEST_ROUNDS and (
-                measured.settled() or time.monotonic() - begin > SECONDS_PER_SHAPE
-            ):
-                break
+    def _rounds(self, benchmark: Benchmark, submission: Answering, baseline: Answering) -> Measured:
+        measured, drawn = Measured(), Drawn()
+        with one_thread():  # others would go on spinning for a while, when the next call is timed
+            self._fill(measured, drawn, benchmark, submission, baseline)
         for kept in drawn.kept:
             reports = checked(kept.returned, expected(self._problem, kept.arguments))
             _refuse(self._problem, [r.name for r in reports if not r.passed], benchmark)
-        return measured
+        return measured.calm(self._gauge, FEWEST_ROUNDS)
 
-    def _round(
+    def _fill(
         self,
+        measured: Measured,
+        drawn: Drawn,
         benchmark: Benchmark,
-        arguments: Tensors,
         submission: Answering,
         baseline: Answering,
-        number: int,
-    ) -> tuple[Returned, Returned]:
-        found: dict[Answering, Returned] = {}
-        order = (submission, baseline) if number % 2 else (baseline, submission)
-        for session in order:
-            session.prepare(arguments, benchmark.dims)
-            found[session] = session.call(self._make_cold)
-        ours, theirs = found[submission], found[baseline]
+    ) -> None:
+        """Rounds until the medians are settled or time is up."""
+        begin = time.monotonic()
+        for number in range(WARM_UP + MOST_ROUNDS):
+            arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
+            sessions = (submission, baseline) if number % 2 else (baseline, submission)
+            readings: list[float] = []
+            found: dict[Answering, Returned] = {}
+            for session in sessions:
+                session.prepare(arguments, benchmark.dims)
+                found[session] = session.call(self._before(readings, begin))
+                readings.append(self._gauge.read())
+            ours, theirs = found[submission], found[baseline]
+            self._compare(benchmark, ours, theirs)
+            if number < WARM_UP:
+                continue
+            handing_over = None
+            if isinstance(baseline, PairSession):
+                handing_over = baseline.seconds_to_hand_over(ours)
+            drawn.offer(Checked(arguments, ours))
+            measured.add(ours, theirs, handing_over, max(readings))
+            if self._enough(measured, time.monotonic() - begin):
+                break
+
+    def _before(self, readings: list[float], begin: float) -> Callable[[], None]:
+        """What is done ahead of a call: wait for the machine, as long as there is time, and empty the
+        caches."""
+
+        def before() -> None:
+            readings.append(self._gauge.wait(begin + LONGEST_SECONDS_PER_SHAPE))
+            self._cold.add_(1)
+
+        return before
+
+    def _enough(self, measured: Measured, seconds: float) -> bool:
+        """Whether the rounds so far, which took `seconds`, will do."""
+        if measured.calls < FEWEST_ROUNDS:
+            return False
+        if seconds > LONGEST_SECONDS_PER_SHAPE:
+            return True
+        if measured.calm_calls(self._gauge) < FEWEST_ROUNDS:
+            return False
+        return seconds > SECONDS_PER_SHAPE or measured.calm(self._gauge, FEWEST_ROUNDS).settled()
+
+    def _compare(self, benchmark: Benchmark, ours: Returned, theirs: Returned) -> None:
         both = zip(results(self._problem, ours), results(self._problem, theirs), strict=True)
         near_zero = near_zero_of(self._problem)
         wrong = [spec.name for (spec, a), (_, b) in both if strays(a, b, near_zero) > MOST_STRAYS]
         _refuse(self._problem, wrong, benchmark)
-        return ours, theirs
-
-    def _make_cold(self) -> None:
-        self._cold.add_(1)
 
     def saved(self, benchmark: Benchmark) -> Saved:
         """What a pair saved on this shape: where it differed from call to call, the most."""
@@ -190,6 +194,9 @@ class CpuTimer:
             speedup=baseline / median,
             reported=statistics.median(t for r in rounds for t in r.ours.reported),
             uncertainty=max(r.uncertainty() for r in rounds),
+            slowdown=statistics.median(
+                self._gauge.slowdown(reading) for pair in pairs for reading in pair.readings
+            ),
             parts=_parts([pair.forward for pair in pairs], median, baseline),
         )
 

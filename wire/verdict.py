@@ -111,6 +111,11 @@ class CaseReport:
     message: str = ""
 
 
+# A machine is calm while its arithmetic takes no longer than this, measured against its best. Readings
+# fall into two heaps, around 1.1 and from 1.25 on (benchmarks/results/calm.md).
+CALM = 1.2
+
+
 @dataclass(frozen=True)
 class TimingPart:
     """The share of one function in the time of a pair; seconds, as median and baseline are."""
@@ -138,6 +143,13 @@ class Timing:
     uncertainty: float
     processes: int = 1  # pairs, the submission's and the baseline's, that made the calls
     parts: tuple[TimingPart, ...] = ()  # of a pair: forward, backward
+    # How many times longer than at its best the machine's arithmetic took around these calls.
+    slowdown: float = 1.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Others used the machine meanwhile: the time may be too long."""
+        return self.slowdown > CALM
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from problems import all_problems, get_problem
 from problems.pairs import whole
 from problems.spec import Benchmark
 from runner import timing
+from runner.calm import Gauge
 from runner.failures import SessionFailed
 from runner.roofline import Peak
 from runner.session import Returned
@@ -43,6 +44,7 @@ class FakeProcess:
         self.seen.append(arguments["x"].view(torch.int16).numpy().tobytes())
 
     def call(self, before=lambda: None):
+        before()
         gradients = PROBLEM.baseline(**self.arguments)
         if self.change is not None:
             gradients = tuple(self.change(g) for g in gradients)
@@ -61,7 +63,49 @@ def timed(timer, submission, baseline):
 @pytest.fixture
 def timer(monkeypatch):
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
-    return CpuTimer(PROBLEM, PEAK)
+    return CpuTimer(PROBLEM, PEAK, Gauge(lambda: 1.0))
+
+
+class Shared:
+    """A machine that a stranger slows down by half during some of the calls."""
+
+    def __init__(self, slow_calls):
+        self.slow_calls, self.calls = slow_calls, 0
+        self.best = True
+        self.gauge = Gauge(self.seconds)
+        self.gauge.read()
+        self.best = False
+
+    def seconds(self):
+        return 1.5 if self.slow and not self.best else 1.0
+
+    @property
+    def slow(self):
+        return self.calls in self.slow_calls
+
+    def process(self, seconds):
+        machine = self
+
+        class OnIt(FakeProcess):
+            def call(self, before=lambda: None):
+                before()
+                machine.calls += 1
+                self.seconds = seconds * (1.5 if machine.slow else 1.0)
+                return super().call()
+
+        return OnIt(seconds)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """A timer on a machine that waits for nothing and takes as many rounds as it may."""
+    monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
+    monkeypatch.setattr(timing, "LONGEST_SECONDS_PER_SHAPE", 0.0)
+    monkeypatch.setattr(CpuTimer, "_enough", lambda *_: False)
+    return lambda machine: CpuTimer(PROBLEM, PEAK, machine.gauge)
+
+
+CALLS = 2 * (timing.WARM_UP + timing.MOST_ROUNDS)
 
 
 def test_the_cost_of_talking_and_handing_over_is_taken_off(timer):
@@ -134,6 +178,35 @@ def test_noisy_calls_are_repeated_more_often(timer, monkeypatch):
     assert timed(timer, FakeProcess(0.010), FakeProcess(0.030)).calls == timing.FEWEST_ROUNDS
     both = timed(timer, Noisy(0.010), FakeProcess(0.030))
     assert both.calls == timing.FEWEST_ROUNDS + timing.MOST_ROUNDS
+
+
+@pytest.mark.parametrize(
+    "slow_calls", [range(CALLS // 2), range(CALLS // 2 + 2, CALLS), range(0, CALLS, 8)], ids=str
+)
+def test_rounds_on_a_disturbed_machine_do_not_count(impatient, slow_calls):
+    machine = Shared(slow_calls)
+    result = timed(impatient(machine), machine.process(0.010), machine.process(0.030))
+    assert result.quartiles == pytest.approx((0.010, 0.010), rel=0.03)
+    assert timing.FEWEST_ROUNDS <= result.calls < timing.MOST_ROUNDS
+    assert not result.disturbed
+
+
+def test_a_machine_that_is_never_calm_is_timed_all_the_same_and_the_report_says_so(impatient):
+    machine = Shared(range(CALLS + 1))
+    result = timed(impatient(machine), machine.process(0.010), machine.process(0.030))
+    assert result.calls == timing.FEWEST_ROUNDS
+    assert result.median == pytest.approx(0.015, rel=0.03)
+    assert result.slowdown == 1.5
+    assert result.disturbed
+
+
+def test_a_call_begins_when_the_machine_is_calm(monkeypatch):
+    monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
+    left = [1.0, *(3.0 for _ in range(20))]
+    timer = CpuTimer(PROBLEM, PEAK, Gauge(lambda: left.pop(0) if left else 1.0))
+    result = timed(timer, FakeProcess(0.010), FakeProcess(0.030))
+    assert not left
+    assert not result.disturbed
 
 
 def test_several_processes_count_together(timer):
