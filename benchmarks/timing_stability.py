@@ -102,6 +102,8 @@ def report(same: list[Timing], rounds: list[list[Timing]]) -> str:
         row("time (ms)", medians),
         row("speed-up over plain PyTorch", speedups),
         "",
+        f"The machine was calm in {sum(not t.disturbed for t in same)} of the {len(same)}.",
+        "",
     ]
     return "\n".join([*lines, *(order(rounds) if rounds else ())])
 
