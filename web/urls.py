@@ -11,6 +11,7 @@ from web.observability.views import metrics
 urlpatterns = [
     path("", include("web.catalogue.urls")),
     path("", include("web.lessons.urls")),
+    path("", include("web.judging.urls")),
     path("", include("web.submissions.urls")),
     path("", include("web.inspection.urls")),
     path("", include("web.boards.urls")),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from problems.causal_conv1d.formulas import convolved, dweight_of, dx_of, past, silu_derivative
 from problems.spec import Gradients, Mistake
 
 T = torch.Tensor
+# Steps that a kernel may work on at a time, as if there were no others.
+BLOCKS = tuple(2**i for i in range(2, 11))
 
 
 def _from(g: T, x: T, weight: T) -> Gradients:
@@ -57,6 +61,36 @@ def one_step_late(grad_output: T, x: T, weight: T, bias: T) -> Gradients:
     return early, dweight_of(g, shifted, weight.shape[1]), g.sum((0, 1))
 
 
+def u_without_halo(block: int) -> Callable[..., Gradients]:
+    """u is computed anew in blocks of steps, each as if nothing came before it."""
+
+    def gradients(grad_output: T, x: T, weight: T, bias: T) -> Gradients:
+        parts = [convolved(part, weight, bias) for part in torch.split(x, block, dim=1)]
+        return _from(grad_output * silu_derivative(torch.cat(parts, dim=1)), x, weight)
+
+    return gradients
+
+
+def sums_without_halo(block: int) -> Callable[..., Gradients]:
+    """dx lacks what steps of the next block add, dweight the terms with x of the block before."""
+
+    def gradients(grad_output: T, x: T, weight: T, bias: T) -> Gradients:
+        g = _right_g(grad_output, x, weight, bias)
+        parts = list(zip(torch.split(g, block, dim=1), torch.split(x, block, dim=1), strict=True))
+        dx = torch.cat([dx_of(part, weight) for part, _ in parts], dim=1)
+        dweights = [dweight_of(part, x_of_it, weight.shape[1]) for part, x_of_it in parts]
+        return dx, torch.stack(dweights).sum(0), g.sum((0, 1))
+
+    return gradients
+
+
+_U_WITHOUT_HALO = (
+    "recomputes u in blocks of time without the steps before them: is the halo loaded?"
+)
+_SUMS_WITHOUT_HALO = (
+    "leaves out what reaches over the border of a block of time: is the halo loaded?"
+)
+
 MISTAKES = (
     Mistake("lacks the derivative of SiLU", without_silu),
     Mistake(
@@ -67,4 +101,6 @@ MISTAKES = (
     Mistake("looks back in time: each x[t] was read by steps t to t + W − 1", causal_dx),
     Mistake("has the taps in reverse order", taps_reversed),
     Mistake("is one step off in time", one_step_late),
+    *(Mistake(_U_WITHOUT_HALO, u_without_halo(block)) for block in BLOCKS),
+    *(Mistake(_SUMS_WITHOUT_HALO, sums_without_halo(block)) for block in BLOCKS),
 )

@@ -58,19 +58,8 @@ def _mistaken(mistake: Callable[..., Gradients]) -> Backward:
     return backward
 
 
-def _blocks_without_a_past(x: T, weight: T, bias: T) -> T:
-    return torch.cat(
-        [convolved(part, weight, bias) for part in torch.split(x, SHORT, dim=1)], dim=1
-    )
-
-
 def _sequences_in_one_row(x: T, weight: T, bias: T) -> T:
     return convolved(x.reshape(1, -1, x.shape[2]), weight, bias).reshape(x.shape)
-
-
-def _dx_without_the_next_block(**given: T) -> T:
-    parts = torch.split(_g(**given), BLOCK, dim=1)
-    return torch.cat([dx_of(part, given["weight"].float()) for part in parts], dim=1)
 
 
 def _dx_from_the_next_sequence(**given: T) -> T:
@@ -148,18 +137,23 @@ _OF_TIME = (
     _whole(
         "u_without_the_block_before",
         f"Recomputes u in blocks of {SHORT} steps, each as if nothing came before it.",
-        _from_u(_blocks_without_a_past),
+        _mistaken(mistakes.u_without_halo(SHORT)),
+        ALL,
+        Diagnosis.MISSING_TERM,
+        "the halo of u",
     ),
     _whole(
         "u_across_sequences",
         "Recomputes u over all sequences in a row, so that each sees the end of the one before.",
         _from_u(_sequences_in_one_row),
     ),
-    _make.one(
-        "dx",
-        "dx_without_the_next_block",
-        f"The last steps of a block of {BLOCK} miss what the next block's g adds to them.",
-        _dx_without_the_next_block,
+    _whole(
+        "sums_without_halo",
+        f"Works on {BLOCK} steps as on a sequence of its own: dx and dweight miss what crosses borders.",
+        _mistaken(mistakes.sums_without_halo(BLOCK)),
+        ("dx", "dweight"),
+        Diagnosis.MISSING_TERM,
+        "the halo of dx and dweight",
     ),
     _make.one(
         "dx",

@@ -17,6 +17,7 @@ PAGES = [
     "/",
     "/lessons/",
     *(f"/lessons/{lesson.slug}/" for lesson in LESSONS),
+    "/judging/",
     "/submissions/",
     "/accounts/login/",
     "/accounts/signup/",

@@ -98,6 +98,7 @@ TABLE: tuple[Row, ...] = (
         },
     ),
     page("lessons/", {"/lessons/": PUBLIC}),
+    page("judging/", {"/judging/": PUBLIC}),
     page(
         "lessons/<slug:slug>/",
         {"/lessons/vjp/": PUBLIC, "/lessons/no-such-lesson/": MISSING},

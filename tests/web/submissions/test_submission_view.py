@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from tests.web.samples import make_submission, report_for, verdict_event, wrong_gradient_for
+from tests.web.samples import (
+    make_submission,
+    report_for,
+    timing,
+    verdict_event,
+    wrong_gradient_for,
+)
 from web.accounts.models import User
 from web.submissions.events import record_event
 from web.submissions.models import Submission
@@ -54,6 +61,15 @@ def test_an_accepted_one_shows_its_timings(as_alice: Client, alice: User) -> Non
     page = page_of(as_alice, submission)
     for told in ("Accepted", "1.23 ms", "Llama-3-8B", "2.00×"):
         assert told in page
+
+
+def test_a_time_measured_on_a_busy_machine_says_so(as_alice: Client, alice: User) -> None:
+    submission = make_submission(alice)
+    timings = (timing("one"), replace(timing("two"), slowdown=1.37))
+    record_event(verdict_event(submission, report_for(submission, timings=timings)))
+    page = page_of(as_alice, submission)
+    assert page.count("on a busy machine") == 1
+    assert "1.37×" in page
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

@@ -1,0 +1,62 @@
+"""What a job that is timed finds: a processor for each thread, and memory that it had before."""
+
+import json
+
+import pytest
+import torch
+
+from problems import Language, get_problem
+from runner.hardware import UnknownHardware, cpu_threads, get_hardware, hardware_for
+from runner.pool import ColdSessions
+from sandbox.choose import best_sandbox
+from wire.messages import Hardware
+
+PROBLEM = get_problem("relu_squared")
+CASE = PROBLEM.cases[0]
+# Tells of every thread where it may run, and what a large tensor costs that is made and dropped again.
+TELLS = """
+import json, os, resource, sys
+import torch
+
+
+def faults_of_a_tensor():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    torch.ones(16 << 20)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def backward(grad_output, x):
+    told = {
+        "faults": [faults_of_a_tensor() for _ in range(4)],
+        "processors": [sorted(os.sched_getaffinity(int(t))) for t in os.listdir("/proc/self/task")],
+    }
+    print(json.dumps(told), file=sys.stderr, flush=True)
+    return (2 * grad_output * torch.relu(x),)
+"""
+
+
+def told(language):
+    with ColdSessions(best_sandbox()).take(hardware_for(language)) as session:
+        session.load(PROBLEM, TELLS)
+        session.prepare(PROBLEM.make_arguments(CASE, 1), CASE.dims)
+        session.call()
+        return json.loads(session.printed().strip().splitlines()[-1])
+
+
+@pytest.mark.sandbox
+def test_a_timed_job_has_a_processor_for_each_thread_and_keeps_its_memory():
+    told_by_job = told(Language.PYTORCH)
+    bound = [p for p in told_by_job["processors"] if len(p) == 1]
+    assert len({p for (p,) in bound}) == cpu_threads()
+    pages = 16 * 1024 * 1024 * torch.float32.itemsize // 4096
+    first, *later = told_by_job["faults"]
+    assert first > pages / 2
+    assert min(later) < pages / 100
+
+
+def test_hardware_is_found_by_name_and_language():
+    assert get_hardware(Hardware.CPU, Language.PYTORCH) is hardware_for(Language.PYTORCH)
+    with pytest.raises(UnknownHardware, match="takes PyTorch"):
+        get_hardware(Hardware.CPU, Language.TRITON)
+    with pytest.raises(UnknownHardware, match="no hardware 'abacus'"):
+        get_hardware("abacus", Language.PYTORCH)

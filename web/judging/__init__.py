@@ -1,0 +1,1 @@
+"""How submissions are judged, told to those whose submissions are."""
