@@ -115,7 +115,7 @@ class Session:
                 argv=(sys.executable, "-B", "-s", "-m", "harness.main"),
                 files=harness_files(),
                 trees=(*python_trees(), *trees),
-                environment=self._environment(),
+                environment=self._environment(sandbox),
                 arenas={"inputs": capacity.inputs, "outputs": capacity.outputs},
                 limits=limits,
             )
@@ -124,15 +124,18 @@ class Session:
         self._inputs = running.arena("inputs")
         self._outputs = running.arena("outputs")
 
-    def _environment(self) -> Mapping[str, str]:
+    def _environment(self, sandbox: Sandbox) -> Mapping[str, str]:
         threads = str(cpu_threads())
+        own = dict(self._hardware.environment)
+        if not sandbox.isolation.binds_threads:
+            own.pop("OMP_PROC_BIND", None)  # a thread that cannot be bound is not started at all
         return {
             "LANG": "C.UTF-8",
             "PYTHONPATH": "/job",
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": threads,
             "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108 - the job's own, private /tmp
-            **self._hardware.environment,
+            **own,
         }
 
     def start(self) -> None:

@@ -138,6 +138,11 @@ class Isolation(StrEnum):
     LANDLOCK = "landlock"
     NONE = "none"
 
+    @property
+    def binds_threads(self) -> bool:
+        """Whether a job may bind its threads to processors; not if it could bind others too."""
+        return self is not Isolation.LANDLOCK
+
 
 class Sandbox(Protocol):
     """A way to isolate jobs on this machine."""

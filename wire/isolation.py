@@ -39,7 +39,8 @@ _NOT_PROMISED = {
     "landlock": (
         "does not promise to hide that a file or a process exists, nor an exact bound on memory and "
         "disk, which are measured, nor a share of processes that other jobs cannot use up; and "
-        "it shares the kernel, the system's folders and the user with the host."
+        "it shares the kernel, the system's folders and the user with the host. Threads that are "
+        "timed have no processor of their own, so times vary more."
     ),
     "none": (
         "does not promise anything: a submission can read, change and send away whatever the user "

@@ -9,6 +9,7 @@ from problems import Language, get_problem
 from runner.hardware import UnknownHardware, cpu_threads, get_hardware, hardware_for
 from runner.pool import ColdSessions
 from sandbox.choose import best_sandbox
+from sandbox.spec import Isolation
 from wire.messages import Hardware
 
 PROBLEM = get_problem("relu_squared")
@@ -52,6 +53,31 @@ def test_a_timed_job_has_a_processor_for_each_thread_and_keeps_its_memory():
     first, *later = told_by_job["faults"]
     assert first > pages / 2
     assert min(later) < pages / 100
+
+
+class Asked(Exception):
+    """Instead of a job that was started."""
+
+
+class Asks:
+    """A sandbox that starts nothing."""
+
+    name, level = "asks", ""
+
+    def __init__(self, isolation):
+        self.isolation = isolation
+
+    def start(self, job):
+        raise Asked(job.environment)
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_threads_are_bound_where_that_is_allowed(isolation):
+    with pytest.raises(Asked) as asked:
+        ColdSessions(Asks(isolation)).take(hardware_for(Language.PYTORCH))
+    (environment,) = asked.value.args
+    assert ("OMP_PROC_BIND" in environment) == (isolation != Isolation.LANDLOCK)
+    assert "GOMP_SPINCOUNT" in environment
 
 
 def test_hardware_is_found_by_name_and_language():
