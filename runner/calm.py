@@ -3,8 +3,9 @@
 Processors are shared: with other programs and, on a rented machine, with strangers, whose work on the
 other half of a core shows in nothing but slower arithmetic here. The same kernel then takes half as long
 again, for seconds or minutes. So a fixed piece of arithmetic is timed on all processors at once, just
-before and after a timed call; how much longer than at its best it takes says what that call is worth. No
-submission runs meanwhile, so none can have a say in it.
+before and after a timed call; how much longer than at its best it takes says what that call is worth.
+Programs that wait for one of these processors do not slow down what is over before their turn comes:
+they are counted instead. No submission runs meanwhile, so none can have a say in it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from wire.verdict import CALM
 _RECENT = 2000
 _PAUSE = 0.02
 _PIECES = 9
+_LOAD = Path("/proc/loadavg")
 # Both arrays lie in the core's own cache: how busy the memory is makes no difference.
 _NUMBERS = np.linspace(-4.0, 4.0, 1 << 16, dtype=np.float32)
 
@@ -76,12 +79,20 @@ class Gauge:
         return seconds
 
 
+def _others_running() -> int:
+    """How many threads of this machine want a processor now, besides the one that asks (proc(5))."""
+    running = _LOAD.read_text(encoding="ascii").split()[3].partition("/")[0]
+    return max(int(running) - 1, 0)
+
+
 @cache
 def this_machine() -> Gauge:
-    """The gauge of all processors that this process may use, at once: the slowest counts."""
+    """The gauge of all processors that this process may use, at once: the slowest counts, as it would be
+    if the others that want to run had their share of them."""
     processors = [_Processor(number) for number in sorted(os.sched_getaffinity(0))]
 
     def read_seconds() -> float:
-        return max(seconds() for seconds in [p.begin() for p in processors])
+        share = 1 + _others_running() / len(processors)
+        return share * max(seconds() for seconds in [p.begin() for p in processors])
 
     return Gauge(read_seconds)
