@@ -3,7 +3,8 @@
     python -m benchmarks.tolerance [--seeds 50] [problem ...]
 
 A gradient's *severity* is its error as a share of what is allowed, in the measure that is worst; above 1
-it is refused. Printed for every gradient, and written to results/tolerance.md:
+it is refused. Kept for every gradient in results/tolerance.json, a problem at a time, and written from
+there to results/tolerance.md:
 
 - of each honest backward, the largest severity over all seeds, cases and measures: below 1, with margin;
 - of each mutant, the smallest over the seeds of its largest severity: above 1, with margin. Only the
@@ -13,11 +14,13 @@ it is refused. Printed for every gradient, and written to results/tolerance.md:
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,6 +33,7 @@ from runner.compare import Expectation, compare, expect
 from wire.verdict import GradientReport
 
 RESULT = Path(__file__).parent / "results" / "tolerance.md"
+RECORDS = RESULT.with_suffix(".json")
 SHORTLIST = 3
 # Rows of the largest float32 sums that GPU benchmarks ask for.
 TALL = {"rms_norm": {"M": 131072, "N": 16}, "linear": {"M": 131072, "N": 8, "K": 8}}
@@ -124,6 +128,46 @@ class Study:
         return {g: next(f for name, f in found if name == g) for g in mutant.gradients}
 
 
+@dataclass(frozen=True)
+class Record:
+    """What was found about one problem: findings by who was judged and the gradient."""
+
+    problem: Problem
+    seeds: int
+    honest: Findings
+    between: Findings
+    mutants: Findings
+
+    @classmethod
+    def of(cls, study: Study, seeds: int) -> Record:
+        return cls(study.problem, seeds, study.honest, study.between, study.mutants)
+
+    @classmethod
+    def read(cls, slug: str, kept: Mapping[str, Any]) -> Record:
+        groups = (
+            {
+                (name, gradient): Finding(**found)
+                for name, gradients in kept[group].items()
+                for gradient, found in gradients.items()
+            }
+            for group in _GROUPS
+        )
+        return cls(get_problem(slug), kept["seeds"], *groups)
+
+    def kept(self) -> dict[str, Any]:
+        """As JSON; `read` is its inverse."""
+        found: dict[str, Any] = {"seeds": self.seeds}
+        for group in _GROUPS:
+            by_name: dict[str, dict[str, Any]] = {}
+            for (name, gradient), finding in getattr(self, group).items():
+                by_name.setdefault(name, {})[gradient] = asdict(finding)
+            found[group] = by_name
+        return found
+
+
+_GROUPS = ("honest", "between", "mutants")
+
+
 def _number(severity: float) -> str:
     if math.isinf(severity):
         return "∞"
@@ -138,50 +182,59 @@ def _table(findings: Findings, head: str, largest_first: bool) -> Iterator[str]:
         yield f"| {name} | {gradient} | {_number(f.severity)} | {f.measure} | {f.case} |"
 
 
-def _summary(studies: list[Study]) -> Iterator[str]:
-    yield "| Problem | Gradient | Honest, at most | Mutants, at least |"
-    yield "|---|---|---|---|"
-    for study in studies:
-        for gradient in study.problem.gradients:
-            honest_ones = [f.severity for k, f in study.honest.items() if k[1] == gradient.name]
-            mutants = [f.severity for k, f in study.mutants.items() if k[1] == gradient.name]
+def _summary(records: Sequence[Record]) -> Iterator[str]:
+    yield "| Problem | Gradient | Seeds | Honest, at most | Mutants, at least |"
+    yield "|---|---|---:|---:|---:|"
+    for record in records:
+        for name in dict.fromkeys(gradient for _, gradient in record.honest):
+            honest_ones = [f.severity for k, f in record.honest.items() if k[1] == name]
+            mutants = [f.severity for k, f in record.mutants.items() if k[1] == name]
             yield (
-                f"| {study.problem.slug} | {gradient.name} | {_number(max(honest_ones))} "
-                f"| {_number(min(mutants))} |"
+                f"| {record.problem.slug} | {name} | {record.seeds} | {_number(max(honest_ones))} "
+                f"| {_number(min(mutants)) if mutants else '–'} |"
             )
 
 
-def _measures(studies: list[Study]) -> Iterator[str]:
+def _measures(records: Sequence[Record]) -> Iterator[str]:
     kinds = Counter(
         finding.measure.split(", magnitude bin")[0] + ", by magnitude"
         if "magnitude bin" in finding.measure
         else finding.measure
-        for study in studies
-        for finding in study.mutants.values()
+        for record in records
+        for finding in record.mutants.values()
     )
     yield "| Measure that showed a mutant best | Gradients of mutants |"
-    yield "|---|---|"
+    yield "|---|---:|"
     yield from (f"| {kind} | {count} |" for kind, count in kinds.most_common())
 
 
-def report(studies: list[Study], seeds: int) -> Iterator[str]:
+def report(records: Sequence[Record]) -> Iterator[str]:
     """The study as lines of Markdown."""
     yield "# Tolerance: honest kernels and mutants"
     yield ""
-    yield f"{seeds} seeds, every case of each problem. Written by `python -m benchmarks.tolerance`."
+    yield "Every case of each problem. Written by `python -m benchmarks.tolerance`."
     yield f"k = {tolerance.K:g}; floor: {tolerance.HALF_ULPS:g} unit in the last place for 16-bit"
     yield f"gradients, {tolerance.FLOAT32_ULPS:g} for float32. A severity above 1 is refused."
     yield ""
-    yield from _summary(studies)
+    yield from _summary(records)
     yield ""
-    yield from _measures(studies)
-    for study in studies:
-        yield from ("", f"## {study.problem.title}", "")
-        yield from _table(study.honest, "Honest", largest_first=True)
+    yield from _measures(records)
+    for record in records:
+        yield from ("", f"## {record.problem.title}", "")
+        yield from _table(record.honest, "Honest", largest_first=True)
         yield ""
-        yield from _table(study.between, "Neither", largest_first=True)
+        yield from _table(record.between, "Neither", largest_first=True)
         yield ""
-        yield from _table(study.mutants, "Mutant", largest_first=False)
+        yield from _table(record.mutants, "Mutant", largest_first=False)
+
+
+def keep(record: Record) -> None:
+    """Put `record` in the place of what was known of its problem, and write the report anew."""
+    known = json.loads(RECORDS.read_text(encoding="utf-8")) if RECORDS.exists() else {}
+    known[record.problem.slug] = record.kept()
+    RECORDS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    records = [Record.read(p.slug, known[p.slug]) for p in all_problems() if p.slug in known]
+    RESULT.write_text("\n".join(report(records)) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -191,13 +244,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=50)
     options = parser.parse_args()
     torch.set_num_threads(1)  # the tensors are small
-    chosen = options.problems or list(all_problems())
-    studies = [Study(problem, options.seeds) for problem in chosen]
-    text = "\n".join(report(studies, options.seeds)) + "\n"
-    print(text)
-    if not options.problems:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(text, encoding="utf-8")
+    for problem in options.problems or all_problems():
+        record = Record.of(Study(problem, options.seeds), options.seeds)
+        keep(record)
+        print("\n".join(_summary([record])), flush=True)
 
 
 if __name__ == "__main__":
