@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -86,6 +87,22 @@ def test_the_board_has_both_orders_and_shows_bytes_and_their_multiple(
     assert "1.00 kB" in page
     assert "2.00×" in page
     assert 'aria-sort="ascending"' in page
+
+
+@pytest.mark.parametrize(("order", "first"), [("score", "Score"), ("saved", "Saved")])
+def test_what_a_board_is_ordered_by_stands_beside_the_names(
+    visitor: Client, alice: User, order: str, first: str
+) -> None:
+    judge(alice, saved=2000, score=0.9)
+    page = visitor.get(URL, {"order": order}).content.decode()
+    heads = [re.sub("<[^>]*>", "", h) for h in re.findall(r"<th scope=\"col\".*?</th>", page)]
+    assert heads.index(first) == heads.index("User") + 1
+    assert heads.count("Saved") == heads.count("Score") == 1
+    cells = [re.sub("<[^>]*>", "", c) for c in re.findall(r"<t[hd][ >].*?</t[hd]>", page)]
+    row = cells[len(heads) :]
+    assert len(row) == len(heads)
+    assert "2.00 kB" in row[heads.index("Saved")]
+    assert "90" in row[heads.index("Score")]
 
 
 def test_other_boards_have_one_order(visitor: Client, db: None) -> None:
