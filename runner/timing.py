@@ -52,8 +52,9 @@ WARM_UP = 2
 FEWEST_ROUNDS = 5
 MOST_ROUNDS = 12
 SECONDS_PER_SHAPE = 4.0
-# When the machine is not calm. After that what there is must do, best first.
-LONGEST_SECONDS_PER_SHAPE = 12.0
+# What a submission may take longer in all where the machine is not calm. After that what there is must
+# do, the calmest first.
+PATIENCE_SECONDS = 24.0
 # In every round, this share of a gradient's elements may differ from the baseline's by more than
 # AGREEMENT of their size. Both round to the output's dtype and cancel a little: honest shares are far
 # lower. What was rounded before a product is off by a share of the terms, not of a small sum of them, so
@@ -92,6 +93,7 @@ class CpuTimer:
         self._problem = problem
         self._peak = peak
         self._gauge = gauge or this_machine()
+        self._patience = PATIENCE_SECONDS
         self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
         self._pairs: dict[str, list[Measured]] = defaultdict(list)
 
@@ -121,6 +123,7 @@ class CpuTimer:
     ) -> None:
         """Rounds until the medians are settled or time is up."""
         begin = time.monotonic()
+        deadline = begin + SECONDS_PER_SHAPE + self._patience
         for number in range(WARM_UP + MOST_ROUNDS):
             arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
             sessions = (submission, baseline) if number % 2 else (baseline, submission)
@@ -128,7 +131,7 @@ class CpuTimer:
             found: dict[Answering, Returned] = {}
             for session in sessions:
                 session.prepare(arguments, benchmark.dims)
-                found[session] = session.call(self._before(readings, begin))
+                found[session] = session.call(self._before(readings, deadline))
                 readings.append(self._gauge.read())
             ours, theirs = found[submission], found[baseline]
             self._compare(benchmark, ours, theirs)
@@ -141,13 +144,14 @@ class CpuTimer:
             measured.add(ours, theirs, handing_over, max(readings))
             if self._enough(measured, time.monotonic() - begin):
                 break
+        late = time.monotonic() - begin - SECONDS_PER_SHAPE
+        self._patience = max(self._patience - max(late, 0.0), 0.0)
 
-    def _before(self, readings: list[float], begin: float) -> Callable[[], None]:
-        """What is done ahead of a call: wait for the machine, as long as there is time, and empty the
-        caches."""
+    def _before(self, readings: list[float], deadline: float) -> Callable[[], None]:
+        """What is done ahead of a call: wait for the machine, until `deadline`, and empty the caches."""
 
         def before() -> None:
-            readings.append(self._gauge.wait(begin + LONGEST_SECONDS_PER_SHAPE))
+            readings.append(self._gauge.wait(deadline))
             self._cold.add_(1)
 
         return before
@@ -156,7 +160,7 @@ class CpuTimer:
         """Whether the rounds so far, which took `seconds`, will do."""
         if measured.calls < FEWEST_ROUNDS:
             return False
-        if seconds > LONGEST_SECONDS_PER_SHAPE:
+        if seconds > SECONDS_PER_SHAPE + self._patience:
             return True
         if measured.calm_calls(self._gauge) < FEWEST_ROUNDS:
             return False

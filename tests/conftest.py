@@ -28,7 +28,7 @@ os.environ["TRITON_INTERPRET"] = "1"
 torch.set_num_threads(1)
 
 # With a worker for each processor the machine is never calm, and most times here are read by nobody.
-timing.LONGEST_SECONDS_PER_SHAPE = timing.SECONDS_PER_SHAPE
+timing.PATIENCE_SECONDS = 0.0
 
 SLUGS = frozenset(problem.slug for problem in all_problems())
 # Whose tests share what is slow to start, or would be in each other's way: Docker engines; whole sites.

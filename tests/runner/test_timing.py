@@ -100,7 +100,7 @@ class Shared:
 def impatient(monkeypatch):
     """A timer on a machine that waits for nothing and takes as many rounds as it may."""
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
-    monkeypatch.setattr(timing, "LONGEST_SECONDS_PER_SHAPE", 0.0)
+    monkeypatch.setattr(timing, "PATIENCE_SECONDS", -timing.SECONDS_PER_SHAPE)
     monkeypatch.setattr(CpuTimer, "_enough", lambda *_: False)
     return lambda machine: CpuTimer(PROBLEM, PEAK, machine.gauge)
 

@@ -14,8 +14,8 @@ from web.judging.views import TEXT
 from wire.verdict import CALM
 
 # Tests shorten it, so that it is read where it is written.
-LONGEST = re.search(
-    r"^LONGEST_SECONDS_PER_SHAPE = ([\d.]+)$",
+PATIENCE = re.search(
+    r"^PATIENCE_SECONDS = ([\d.]+)$",
     Path(timing.__file__ or "").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
@@ -28,7 +28,7 @@ def page(client: Client) -> str:
 
 
 def test_every_number_in_the_text_is_the_judges():
-    assert LONGEST is not None
+    assert PATIENCE is not None
     stands = [float(n) for n in re.findall(r"\*\*([\d.]+)(?: %)?\*\*", TEXT.read_text())]
     assert stands == [
         tolerance.K,
@@ -42,7 +42,7 @@ def test_every_number_in_the_text_is_the_judges():
         timing.SECONDS_PER_SHAPE,
         HARDWARE["cpu"].processes,
         CALM,
-        float(LONGEST[1]),
+        float(PATIENCE[1]),
         samples.CHECKED_ROUNDS,
     ]
     assert tolerance.HALF_ULPS == 1.0
