@@ -58,8 +58,8 @@ def baseline(
 def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     """Inputs in float64; taps as initialisation leaves them, so that u is of x's magnitude.
 
-    SATURATED adds ±30 to the bias. CANCELLING shifts x by 4 and the upstream gradient by +4 in the first
-    half of the sequences and by -4 in the second.
+    SATURATED adds ±30 to the bias. CANCELLING shifts x by 4 and the upstream gradient by +2 in the first
+    half of the sequences and by -2 in the second.
     """
     shape, width = (dims["B"], dims["T"], dims["D"]), dims["W"]
     common = draw.Values.NORMAL if values in (SATURATED, CANCELLING) else values
@@ -69,7 +69,7 @@ def sample(dims: Dims, values: str, generator: torch.Generator) -> Tensors:
     if values == SATURATED:
         bias += SATURATION * (2 * torch.randint(2, bias.shape, generator=generator) - 1)
     if values == CANCELLING:
-        half = torch.where(torch.arange(dims["B"]) < dims["B"] // 2, 4.0, -4.0)
+        half = torch.where(torch.arange(dims["B"]) < dims["B"] // 2, 2.0, -2.0)
         x, grad_output = x + 4, grad_output + half[:, None, None]
     return {
         "x": x,
