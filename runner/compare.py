@@ -209,13 +209,18 @@ class _Comparison:
         return _relative(name, _rms(self._error[chosen]), bound, scale)
 
     def _lines(self, name: str, axis: int) -> Measure:
-        """The worst row (`axis` 1) or column (`axis` 0), by its share of what it is allowed."""
-        length = self._reference.shape[-1] if axis else self._reference[..., 0].numel()
-        yardsticks = self._pooled if self._right_by_chance(length) else self._yardstick
-        error, scale, yardstick = (
+        """The worst row (`axis` 1) or column (`axis` 0), by its share of what it is allowed.
+
+        Where kernels round matrices in places of their own, a line of few elements besides zeros may
+        have been rounded right by chance in all that was tried, so that it measures nothing.
+        """
+        error, scale, yardstick, pooled = (
             _rms(t.reshape(-1, t.shape[-1]), axis)
-            for t in (self._error, self._reference, yardsticks)
+            for t in (self._error, self._reference, self._yardstick, self._pooled)
         )
+        if self._free_roundings:
+            filled = (self._reference != 0).reshape(-1, self._reference.shape[-1]).sum(axis)
+            yardstick = torch.where(filled < tolerance.SMALLEST_BIN, pooled, yardstick)
         bound = self._bound(yardstick, scale)
         worst = int((error / bound).argmax())
         return _relative(name, error[worst], bound[worst], scale[worst])
