@@ -8,7 +8,8 @@ there to results/tolerance.md:
 
 - of each honest backward, the largest severity over all seeds, cases and measures: below 1, with margin;
 - of each mutant, the smallest over the seeds of its largest severity: above 1, with margin. Only the
-  cases that showed it best on the first seed are tried on the others, so the true value is no smaller.
+  cases that showed it best on the first seed are tried on the others, and all if those do not, so the
+  true value is no smaller.
 """
 
 from __future__ import annotations
@@ -106,6 +107,8 @@ class Study:
             cases = self._shortlist.get(mutant.name)
             chosen = [c for c in calls if cases is None or c.case.name in cases]
             largest = self._largest(mutant, chosen)
+            if any(found.severity <= 1 for found in largest.values()):
+                largest = self._largest(mutant, calls)
             for gradient, found in largest.items():
                 key = mutant.name, gradient
                 if key not in self.mutants or found.severity < self.mutants[key].severity:
