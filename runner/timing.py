@@ -135,11 +135,11 @@ class CpuTimer:
                 readings.append(self._gauge.read())
             ours, theirs = found[submission], found[baseline]
             self._compare(benchmark, ours, theirs)
-            if number < WARM_UP:
-                continue
             handing_over = None
             if isinstance(baseline, PairSession):
                 handing_over = baseline.seconds_to_hand_over(ours)
+            if number < WARM_UP:
+                continue
             drawn.offer(Checked(arguments, ours))
             measured.add(ours, theirs, handing_over, max(readings))
             if self._enough(measured, time.monotonic() - begin):
