@@ -51,6 +51,8 @@ _STEADY = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
     "MALLOC_TOP_PAD_": str(64 << 20),
+    # Also what threads of the submission's own free.
+    "MALLOC_ARENA_MAX": "1",
 }
 # Interpreted kernels are not timed, and their tensors are small: threads that wait need not spin.
 _INTERPRETED = {"TRITON_INTERPRET": "1", "OMP_WAIT_POLICY": "PASSIVE"}

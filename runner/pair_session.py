@@ -50,6 +50,15 @@ class PairSession:
         for session in self._sessions:
             session.load(problem, source, (handing_over(problem),))
 
+    def keep_memory(self, amount: int) -> None:
+        """Have each process take memory. As `Session.keep_memory`."""
+        for session in self._sessions:
+            session.keep_memory(amount)
+
+    def seconds_to_meet(self) -> float:
+        """As `Session.seconds_to_meet`, of the first process."""
+        return self._forward.seconds_to_meet()
+
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
         """Hand `forward` its inputs. `backward` is prepared when it is known what was saved."""
         self._arguments, self._dims = arguments, dims

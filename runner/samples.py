@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from problems.pairs import Saved, bytes_of
 from problems.spec import Tensors
-from runner.calm import Gauge
+from runner.calm import Machine, Reading
 from runner.session import Returned
 from wire.verdict import CALM
 
@@ -102,14 +102,14 @@ class Measured:
 
     whole: Rounds = field(default_factory=Rounds)
     forward: Rounds = field(default_factory=Rounds)
-    readings: list[float] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
     saved: Saved | None = None
 
     def add(
-        self, ours: Returned, theirs: Returned, handing_over: float | None, reading: float
+        self, ours: Returned, theirs: Returned, handing_over: float | None, reading: Reading
     ) -> None:
         """`handing_over` is what an honest process needs to hand over what our `forward` did; `reading`
-        is the machine's gauge in that round."""
+        is of the machine in that round."""
         self.readings.append(reading)
         if ours.forward is None or theirs.forward is None or handing_over is None:
             self.whole.add(ours, theirs)
@@ -124,14 +124,15 @@ class Measured:
     def calls(self) -> int:
         return len(self.readings)
 
-    def calm_calls(self, gauge: Gauge) -> int:
-        """In how many rounds the machine was calm."""
-        return sum(gauge.slowdown(reading) <= CALM for reading in self.readings)
+    def calm_calls(self, machine: Machine) -> int:
+        """In how many rounds `machine` was calm."""
+        return sum(machine.slowdown(reading) <= CALM for reading in self.readings)
 
-    def calm(self, gauge: Gauge, fewest: int) -> Measured:
-        """Only the rounds in which the machine was calm; the `fewest` calmest if there are no more."""
-        calmest = sorted(range(self.calls), key=lambda number: self.readings[number])
-        kept = sorted(calmest[: max(self.calm_calls(gauge), fewest)])
+    def calm(self, machine: Machine, fewest: int) -> Measured:
+        """Only the rounds in which `machine` was calm; the `fewest` calmest if there are no more."""
+        slowdowns = [machine.slowdown(reading) for reading in self.readings]
+        calmest = sorted(range(self.calls), key=slowdowns.__getitem__)
+        kept = sorted(calmest[: max(self.calm_calls(machine), fewest)])
         return Measured(
             self.whole.only(kept),
             self.forward.only(kept) if self.forward.handing_over else Rounds(),

@@ -41,6 +41,9 @@ WATCHED_IS_SLOWER = 3.0
 PING_SECONDS = 5.0
 # Bytes of each gradient looked at the moment an answer comes: who writes them later is found out.
 PROBES = 256
+# How often the threads meet in one piece, and of how many pieces the median counts.
+MEETINGS = 100
+MEETING_PIECES = 5
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,27 @@ class Session:
     def load_baseline(self, problem: Problem, source: str) -> None:
         """Import the plain PyTorch backward."""
         self.load(problem, source)
+
+    def keep_memory(self, amount: int) -> None:
+        """Have the process take `amount` bytes from the kernel and give them back to its allocator.
+
+        What calls need later lies there already if the hardware's environment says that freed memory is
+        kept. Raises SessionFailed.
+        """
+        self._conversation.ask(
+            {"do": "keep", "bytes": amount}, self._hardware.call_seconds, "taking memory"
+        )
+
+    def seconds_to_meet(self) -> float:
+        """Seconds in which the process shares out a little work among its threads MEETINGS times: how
+        long they take to hear of each other. Only a process that is trusted should be asked."""
+        reply, _ = self._conversation.ask(
+            {"do": "meet", "meetings": MEETINGS, "pieces": MEETING_PIECES},
+            self._hardware.call_seconds,
+            "having its threads meet",
+        )
+        seconds: float = reply["seconds"]
+        return seconds
 
     def prepare(self, arguments: Tensors, dims: Dims) -> None:
         """`prepare_call` of `backward`, for a problem in which that is all there is."""

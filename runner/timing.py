@@ -14,8 +14,8 @@ any work can be left out; those of rounds drawn from all of them, when they are 
 
 How fast a process runs also depends on where its memory came to lie: every shape is timed in several
 pairs of new processes, and all calls count together. How fast the machine runs depends on who else is
-there: calls wait until it is calm (`runner.calm`), and those in which it was not do not count, unless it
-never is.
+there: calls wait until it is calm (`runner.calm`), and those in which it was not do not count, nor do
+pairs that found it calm in hardly any, unless it never is.
 
 `Timer` is the seam: a GPU's timer measures with device events behind the same call.
 """
@@ -37,7 +37,7 @@ from problems.pairs import Saved, bytes_of
 from problems.spec import Benchmark, Dims, Problem
 from runner import wording
 from runner.answering import Answering
-from runner.calm import Gauge, this_machine
+from runner.calm import Machine, Reading, this_machine
 from runner.checking import checked, expected, results
 from runner.failures import SessionFailed
 from runner.pair_session import PairSession
@@ -45,13 +45,17 @@ from runner.roofline import Peak
 from runner.samples import Checked, Drawn, Measured, Rounds
 from runner.session import Returned
 from runner.threads import one_thread
-from wire.verdict import Timing, TimingPart
+from wire.verdict import CALM, Timing, TimingPart
 
 WARM_UP = 2
 # In each pair of processes.
 FEWEST_ROUNDS = 5
 MOST_ROUNDS = 12
 SECONDS_PER_SHAPE = 4.0
+# What each process has at hand before it is timed: more than the tensors of a call on a benchmark
+# shape for the CPU take together. Else its allocator goes on asking the kernel for some in every few
+# calls, until there is room between what it gave out before, and such a call takes half as long again.
+KEPT_BYTES = 512 << 20
 # What a submission may take longer in all where the machine is not calm. After that what there is must
 # do, the calmest first.
 PATIENCE_SECONDS = 24.0
@@ -89,15 +93,17 @@ class Timer(Protocol):
 class CpuTimer:
     """Wall-clock timing on the machine's processor."""
 
-    def __init__(self, problem: Problem, peak: Peak, gauge: Gauge | None = None) -> None:
+    def __init__(self, problem: Problem, peak: Peak, machine: Machine | None = None) -> None:
         self._problem = problem
         self._peak = peak
-        self._gauge = gauge or this_machine()
+        self._machine = machine or this_machine()
         self._patience = PATIENCE_SECONDS
         self._cold = torch.zeros(2 * last_level_cache(), dtype=torch.uint8)
         self._pairs: dict[str, list[Measured]] = defaultdict(list)
 
     def measure(self, benchmark: Benchmark, submission: Answering, baseline: Answering) -> None:
+        for session in (submission, baseline):
+            session.keep_memory(KEPT_BYTES)
         for _ in range(TIMINGS_PER_SHAPE):
             pair = self._rounds(benchmark, submission, baseline)
             if not pair.whole.clocks_differ():
@@ -111,7 +117,7 @@ class CpuTimer:
         for kept in drawn.kept:
             reports = checked(kept.returned, expected(self._problem, kept.arguments))
             _refuse(self._problem, [r.name for r in reports if not r.passed], benchmark)
-        return measured.calm(self._gauge, FEWEST_ROUNDS)
+        return measured.calm(self._machine, FEWEST_ROUNDS)
 
     def _fill(
         self,
@@ -127,12 +133,14 @@ class CpuTimer:
         for number in range(WARM_UP + MOST_ROUNDS):
             arguments = self._problem.make_arguments(benchmark, secrets.randbits(62))
             sessions = (submission, baseline) if number % 2 else (baseline, submission)
-            readings: list[float] = []
+            computing: list[float] = []
+            meeting = [self._machine.meeting.wait(baseline.seconds_to_meet, deadline)]
             found: dict[Answering, Returned] = {}
             for session in sessions:
                 session.prepare(arguments, benchmark.dims)
-                found[session] = session.call(self._before(readings, deadline))
-                readings.append(self._gauge.read())
+                found[session] = session.call(self._before(computing, deadline))
+                computing.append(self._machine.computing.read(self._machine.seconds_to_compute))
+            meeting.append(self._machine.meeting.read(baseline.seconds_to_meet))
             ours, theirs = found[submission], found[baseline]
             self._compare(benchmark, ours, theirs)
             handing_over = None
@@ -141,7 +149,8 @@ class CpuTimer:
             if number < WARM_UP:
                 continue
             drawn.offer(Checked(arguments, ours))
-            measured.add(ours, theirs, handing_over, max(readings))
+            reading = Reading(max(computing), max(meeting))
+            measured.add(ours, theirs, handing_over, reading)
             if self._enough(measured, time.monotonic() - begin):
                 break
         late = time.monotonic() - begin - SECONDS_PER_SHAPE
@@ -151,7 +160,8 @@ class CpuTimer:
         """What is done ahead of a call: wait for the machine, until `deadline`, and empty the caches."""
 
         def before() -> None:
-            readings.append(self._gauge.wait(deadline))
+            machine = self._machine
+            readings.append(machine.computing.wait(machine.seconds_to_compute, deadline))
             self._cold.add_(1)
 
         return before
@@ -162,9 +172,9 @@ class CpuTimer:
             return False
         if seconds > SECONDS_PER_SHAPE + self._patience:
             return True
-        if measured.calm_calls(self._gauge) < FEWEST_ROUNDS:
+        if measured.calm_calls(self._machine) < FEWEST_ROUNDS:
             return False
-        return seconds > SECONDS_PER_SHAPE or measured.calm(self._gauge, FEWEST_ROUNDS).settled()
+        return seconds > SECONDS_PER_SHAPE or measured.calm(self._machine, FEWEST_ROUNDS).settled()
 
     def _compare(self, benchmark: Benchmark, ours: Returned, theirs: Returned) -> None:
         both = zip(results(self._problem, ours), results(self._problem, theirs), strict=True)
@@ -177,7 +187,7 @@ class CpuTimer:
         return max((pair.saved or () for pair in self._pairs[benchmark.name]), key=bytes_of)
 
     def timing(self, benchmark: Benchmark) -> Timing:
-        pairs = self._pairs[benchmark.name]
+        pairs = self._calm_pairs(benchmark)
         rounds = [pair.whole for pair in pairs]
         times = [t for r in rounds for t in r.times()]
         median = statistics.median(times)
@@ -198,11 +208,17 @@ class CpuTimer:
             speedup=baseline / median,
             reported=statistics.median(t for r in rounds for t in r.ours.reported),
             uncertainty=max(r.uncertainty() for r in rounds),
-            slowdown=statistics.median(
-                self._gauge.slowdown(reading) for pair in pairs for reading in pair.readings
-            ),
+            slowdown=statistics.median(s for pair in pairs for s in self._slowdowns(pair)),
             parts=_parts([pair.forward for pair in pairs], median, baseline),
         )
+
+    def _calm_pairs(self, benchmark: Benchmark) -> list[Measured]:
+        """The pairs of processes that ran while the machine was calm, or all if none did."""
+        pairs = self._pairs[benchmark.name]
+        return [p for p in pairs if statistics.median(self._slowdowns(p)) <= CALM] or pairs
+
+    def _slowdowns(self, pair: Measured) -> list[float]:
+        return [self._machine.slowdown(reading) for reading in pair.readings]
 
 
 def _parts(forward: list[Rounds], median: float, baseline: float) -> tuple[TimingPart, ...]:

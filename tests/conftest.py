@@ -40,12 +40,14 @@ TOGETHER = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """A folder for temporary files for each worker: tests that look whether a sandbox left anything
-    must not see what the other worker's sandboxes are using."""
+    must not see what the other worker's sandboxes are using. Like /tmp, everybody may write to it: where
+    a judge and its launcher are both killed, the job's user removes the job's folder."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         run = os.environ["PYTEST_XDIST_TESTRUNUID"][:8]
         folder = Path(tempfile.gettempdir()) / f"backpass-{run}-{worker}"
-        folder.mkdir(mode=0o755)
+        folder.mkdir()
+        folder.chmod(0o1777)
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 

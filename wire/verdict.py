@@ -111,8 +111,9 @@ class CaseReport:
     message: str = ""
 
 
-# A machine is calm while its arithmetic takes no longer than this, measured against its best. Readings
-# fall into two heaps, around 1.1 and from 1.25 on (benchmarks/results/calm.md).
+# A machine is calm while its arithmetic, and the meeting of its threads, takes no longer than this,
+# measured against its best. Readings of either fall into two heaps, around 1.1 and from 1.25 or 1.4 on
+# (benchmarks/results/calm.md).
 CALM = 1.2
 
 

@@ -7,7 +7,8 @@ message early.
 Commands: ``load`` (import the submission), ``prepare`` (learn where the arguments will lie, and
 which function takes them), ``call`` (run it on what lies there now and hand over what it returns),
 ``watch`` (run it on copies of what lies there, and tell what its kernels do wrong; in the interpreter
-only), ``ping``.
+only), ``keep`` (have memory at hand, before calls are timed), ``meet`` (tell how long threads wait for
+each other), ``ping``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Harness(SubmissionHarness):
             "prepare": self._prepare,
             "call": self._call,
             "watch": self._watch,
+            "keep": self._keep,
+            "meet": self._meet,
             "ping": self._ping,
         }
 
@@ -62,6 +65,26 @@ class Harness(SubmissionHarness):
 
     def _ping(self, _: Message) -> Message:
         return {"alive": True}
+
+    def _keep(self, command: Message) -> Message:
+        import torch
+
+        # Freed at once, and kept by the allocator where the environment says so.
+        torch.empty(command["bytes"], dtype=torch.uint8).fill_(0)
+        return {"kept": True}
+
+    def _meet(self, command: Message) -> Message:
+        import torch
+
+        # The least that PyTorch shares out among all threads (at::internal::GRAIN_SIZE).
+        shared_out = torch.zeros((torch.get_num_threads() - 1) * 32768 + 8192)
+        times = []
+        for _ in range(command["pieces"]):
+            start = time.perf_counter()
+            for _ in range(command["meetings"]):
+                shared_out.add_(1.0)
+            times.append(time.perf_counter() - start)
+        return {"seconds": sorted(times)[len(times) // 2]}
 
     def _prepare(self, command: Message) -> Message:
         self._asked = command

@@ -11,7 +11,7 @@ from problems import all_problems, get_problem
 from problems.pairs import whole
 from problems.spec import Benchmark
 from runner import timing
-from runner.calm import Gauge
+from runner.calm import Machine
 from runner.failures import SessionFailed
 from runner.roofline import Peak
 from runner.session import Returned
@@ -39,6 +39,12 @@ class FakeProcess:
         self.seconds, self.hidden, self.claims, self.change = seconds, hidden, claims, change
         self.seen = []
 
+    def keep_memory(self, amount):
+        assert not self.seen, "a call would pay for it"
+
+    def seconds_to_meet(self):
+        return 1.0
+
     def prepare(self, arguments, dims):
         self.arguments = arguments
         self.seen.append(arguments["x"].view(torch.int16).numpy().tobytes())
@@ -63,21 +69,21 @@ def timed(timer, submission, baseline):
 @pytest.fixture
 def timer(monkeypatch):
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
-    return CpuTimer(PROBLEM, PEAK, Gauge(lambda: 1.0))
+    return CpuTimer(PROBLEM, PEAK, Machine(lambda: 1.0))
 
 
 class Shared:
-    """A machine that a stranger slows down by half during some of the calls."""
+    """A machine that a stranger slows down by half during some of the calls. It shows in arithmetic, or
+    when threads meet."""
 
-    def __init__(self, slow_calls):
-        self.slow_calls, self.calls = slow_calls, 0
-        self.best = True
-        self.gauge = Gauge(self.seconds)
-        self.gauge.read()
-        self.best = False
+    def __init__(self, slow_calls, shows_in):
+        self.slow_calls, self.calls, self.shows_in = slow_calls, 0, shows_in
+        self.machine = Machine(lambda: self.seconds("computing"))
+        for gauge in (self.machine.computing, self.machine.meeting):
+            gauge.read(lambda: 1.0)
 
-    def seconds(self):
-        return 1.5 if self.slow and not self.best else 1.0
+    def seconds(self, kind):
+        return 1.5 if self.slow and kind == self.shows_in else 1.0
 
     @property
     def slow(self):
@@ -87,6 +93,9 @@ class Shared:
         machine = self
 
         class OnIt(FakeProcess):
+            def seconds_to_meet(self):
+                return machine.seconds("meeting")
+
             def call(self, before=lambda: None):
                 before()
                 machine.calls += 1
@@ -102,7 +111,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
     monkeypatch.setattr(timing, "PATIENCE_SECONDS", -timing.SECONDS_PER_SHAPE)
     monkeypatch.setattr(CpuTimer, "_enough", lambda *_: False)
-    return lambda machine: CpuTimer(PROBLEM, PEAK, machine.gauge)
+    return lambda shared: CpuTimer(PROBLEM, PEAK, shared.machine)
 
 
 CALLS = 2 * (timing.WARM_UP + timing.MOST_ROUNDS)
@@ -183,16 +192,20 @@ def test_noisy_calls_are_repeated_more_often(timer, monkeypatch):
 @pytest.mark.parametrize(
     "slow_calls", [range(CALLS // 2), range(CALLS // 2 + 2, CALLS), range(0, CALLS, 8)], ids=str
 )
-def test_rounds_on_a_disturbed_machine_do_not_count(impatient, slow_calls):
-    machine = Shared(slow_calls)
+@pytest.mark.parametrize("shows_in", ["computing", "meeting"])
+def test_rounds_on_a_disturbed_machine_do_not_count(impatient, slow_calls, shows_in):
+    machine = Shared(slow_calls, shows_in)
     result = timed(impatient(machine), machine.process(0.010), machine.process(0.030))
     assert result.quartiles == pytest.approx((0.010, 0.010), rel=0.03)
     assert timing.FEWEST_ROUNDS <= result.calls < timing.MOST_ROUNDS
     assert not result.disturbed
 
 
-def test_a_machine_that_is_never_calm_is_timed_all_the_same_and_the_report_says_so(impatient):
-    machine = Shared(range(CALLS + 1))
+@pytest.mark.parametrize("shows_in", ["computing", "meeting"])
+def test_a_machine_that_is_never_calm_is_timed_all_the_same_and_the_report_says_so(
+    impatient, shows_in
+):
+    machine = Shared(range(CALLS + 1), shows_in)
     result = timed(impatient(machine), machine.process(0.010), machine.process(0.030))
     assert result.calls == timing.FEWEST_ROUNDS
     assert result.median == pytest.approx(0.015, rel=0.03)
@@ -200,10 +213,32 @@ def test_a_machine_that_is_never_calm_is_timed_all_the_same_and_the_report_says_
     assert result.disturbed
 
 
+def test_a_pair_of_processes_that_never_found_the_machine_calm_does_not_count(impatient):
+    machine = Shared(range(CALLS, 2 * CALLS), "meeting")
+    timer = impatient(machine)
+    for _ in range(3):
+        result = timed(timer, machine.process(0.010), machine.process(0.030))
+    assert result.processes == 2
+    assert result.median == pytest.approx(0.010, rel=0.03)
+    assert not result.disturbed
+
+
+def test_a_round_begins_when_the_threads_of_the_baseline_meet_as_quickly_as_they_can(timer):
+    left = [1.0, *(3.0 for _ in range(20))]
+
+    class Apart(FakeProcess):
+        def seconds_to_meet(self):
+            return left.pop(0) if left else 1.0
+
+    result = timed(timer, FakeProcess(0.010), Apart(0.030))
+    assert not left
+    assert not result.disturbed
+
+
 def test_a_call_begins_when_the_machine_is_calm(monkeypatch):
     monkeypatch.setattr(timing, "last_level_cache", lambda: 1024)
     left = [1.0, *(3.0 for _ in range(20))]
-    timer = CpuTimer(PROBLEM, PEAK, Gauge(lambda: left.pop(0) if left else 1.0))
+    timer = CpuTimer(PROBLEM, PEAK, Machine(lambda: left.pop(0) if left else 1.0))
     result = timed(timer, FakeProcess(0.010), FakeProcess(0.030))
     assert not left
     assert not result.disturbed

@@ -41,6 +41,7 @@ def test_every_number_in_the_text_is_the_judges():
         100 * samples.RELATIVE_ERROR,
         timing.SECONDS_PER_SHAPE,
         HARDWARE["cpu"].processes,
+        timing.KEPT_BYTES >> 20,
         CALM,
         float(PATIENCE[1]),
         samples.CHECKED_ROUNDS,
