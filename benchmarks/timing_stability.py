@@ -123,7 +123,21 @@ def order(rounds: list[list[Timing]]) -> list[str]:
         f"- neighbours in the right order: {sum(neighbours)} of {len(neighbours)}",
         f"- ranks kept from one time to another: {sum(kept)} of {len(kept)}",
         "",
+        "| work | " + " | ".join(f"time {i + 1} (ms)" for i in range(len(rounds))) + " |",
+        "| ---: |" + " ---: |" * len(rounds),
+        *(
+            f"| {1 + extra:.1f} | " + " | ".join(_cell(r[number]) for r in rounds) + " |"
+            for number, extra in enumerate(STEPS)
+        ),
+        "",
+        "In brackets: by how much the machine was slower than at its best, where it was never calm.",
+        "",
     ]
+
+
+def _cell(timing: Timing) -> str:
+    disturbed = f" ({timing.slowdown:.2f}×)" if timing.disturbed else ""
+    return f"{timing.median * 1e3:.2f}{disturbed}"
 
 
 def row(name: str, values: list[float]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 JOB_LIMITS = Limits(wall=420.0, cpu=1600.0, memory=6 << 30, file_size=1 << 30)
 # A session that waited longer than this is replaced: its wall clock runs while it waits.
 LONGEST_WAIT = 900.0
+# A pair takes two at once, and its baseline one.
+WAITING, BASELINES_WAITING = 2, 1
 _PROBLEMS = Path(__file__).parents[1] / "problems"
 # Loaded from its folder, since not every sandbox lets a job list the folder above.
 _BASELINE = """\
@@ -160,7 +163,7 @@ class _Waiting:
 
 
 class WarmPool:
-    """One waiting session of each kind that a worker needs.
+    """Waiting sessions of each kind that a worker needs: as many as one judgement takes at once.
 
     A context manager: leaving it ends all that wait.
     """
@@ -172,19 +175,18 @@ class WarmPool:
         self._ender = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ending")
         self._endings: list[Future[None]] = []
         self._lock = threading.Lock()
-        self._waiting: dict[_Kind, Future[_Waiting]] = {}
-        self._kinds = [_Kind(spec, baseline=False) for spec in hardware]
-        self._kinds += [_Kind(k.hardware, baseline=True) for k in self._kinds if k.hardware.timed]
+        self._wanted = {_Kind(spec, baseline=False): WAITING for spec in hardware}
+        timed = [kind.hardware for kind in self._wanted if kind.hardware.timed]
+        self._wanted |= {_Kind(spec, baseline=True): BASELINES_WAITING for spec in timed}
+        self._waiting: dict[_Kind, deque[Future[_Waiting]]] = defaultdict(deque)
         self.refill()
 
     def refill(self) -> None:
         with self._lock:
-            for kind in self._kinds:
-                if kind not in self._waiting:
-                    self._prepare(kind)
-
-    def _prepare(self, kind: _Kind) -> None:
-        self._waiting[kind] = self._starter.submit(self._warm, kind)
+            for number in range(max(self._wanted.values())):  # one of each, before others
+                for kind, wanted in self._wanted.items():
+                    if len(self._waiting[kind]) <= number < wanted:
+                        self._waiting[kind].append(self._starter.submit(self._warm, kind))
 
     def _warm(self, kind: _Kind) -> _Waiting:
         session = _awaited(_start(self.sandbox, kind, self._limits, self._end_later))
@@ -203,16 +205,22 @@ class WarmPool:
 
     def _take(self, kind: _Kind) -> Session:
         with self._lock:
-            future = self._waiting.pop(kind, None) or self._starter.submit(self._warm, kind)
-            waiting = future.result()
+            waiting = self._first(kind).result()
             if time.monotonic() - waiting.since > LONGEST_WAIT or not waiting.session.alive():
                 waiting.session.__exit__(None, None, None)
                 waiting = self._warm(kind)
             return waiting.session
 
+    def _first(self, kind: _Kind) -> Future[_Waiting]:
+        ready = self._waiting[kind]
+        return ready.popleft() if ready else self._starter.submit(self._warm, kind)
+
+    def _all_waiting(self) -> list[Future[_Waiting]]:
+        return [future for futures in self._waiting.values() for future in futures]
+
     def settle(self) -> None:
         with self._lock:
-            for future in self._waiting.values():
+            for future in self._all_waiting():
                 future.exception()  # waits; whoever takes it meets the exception
         wait(self._endings)
 
@@ -226,7 +234,7 @@ class WarmPool:
         trace: TracebackType | None,
     ) -> None:
         self._starter.shutdown(wait=True, cancel_futures=True)
-        for future in self._waiting.values():
+        for future in self._all_waiting():
             if not future.cancelled() and future.exception() is None:
                 future.result().session.__exit__(kind, error, trace)
         self._ender.shutdown(wait=True)

@@ -75,9 +75,8 @@ def python_trees() -> tuple[Path, ...]:
 
 def _drawn_below(size: int) -> torch.Tensor:
     """Places among `size` bytes that nobody can foresee."""
-    return torch.tensor(
-        [secrets.randbelow(size) for _ in range(PROBES)] if size else [], dtype=torch.int64
-    )
+    drawn = torch.frombuffer(bytearray(secrets.token_bytes(8 * PROBES)), dtype=torch.int64)
+    return drawn.remainder(size) if size else drawn[:0]
 
 
 def harness_files() -> dict[str, bytes]:

@@ -144,7 +144,8 @@ class Timing:
     uncertainty: float
     processes: int = 1  # pairs, the submission's and the baseline's, that made the calls
     parts: tuple[TimingPart, ...] = ()  # of a pair: forward, backward
-    # How many times longer than at its best the machine's arithmetic took around these calls.
+    # How many times longer than at its best the machine took, around these calls, for arithmetic or for
+    # having threads meet: the slower of the two.
     slowdown: float = 1.0
 
     @property

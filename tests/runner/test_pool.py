@@ -54,6 +54,16 @@ def test_every_job_gets_a_session_of_its_own(sandbox):
             pool.refill()
 
 
+def test_a_pair_finds_two_that_wait(sandbox):
+    with WarmPool(sandbox, [CPU]) as pool:
+        for _ in range(2):
+            pool.refill()
+            pool.settle()
+            waiting = {future.result().session for future in pool._all_waiting()}
+            with pool.take(CPU) as first, pool.take(CPU) as second:
+                assert waiting > {first, second}
+
+
 def test_leaving_the_pool_leaves_no_process(sandbox):
     before = descendants()
     with WarmPool(sandbox, [CPU]) as pool:
@@ -69,7 +79,7 @@ def test_leaving_the_pool_leaves_no_process(sandbox):
 def test_a_session_that_died_while_waiting_is_replaced(sandbox):
     with WarmPool(sandbox, [CPU]) as pool:
         pool.settle()
-        for waiting in pool._waiting.values():
+        for waiting in pool._all_waiting():
             waiting.result().session._conversation._running.kill()
         with pool.take(CPU) as session:
             assert works(session)
@@ -78,7 +88,7 @@ def test_a_session_that_died_while_waiting_is_replaced(sandbox):
 def test_a_session_that_waited_too_long_is_replaced(sandbox, monkeypatch):
     with WarmPool(sandbox, [CPU]) as pool:
         pool.settle()
-        old = next(iter(pool._waiting.values())).result().session
+        old = pool._all_waiting()[0].result().session
         monkeypatch.setattr(pool_module, "LONGEST_WAIT", -1.0)
         with pool.take(CPU) as session:
             assert session is not old
