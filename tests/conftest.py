@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -23,6 +24,12 @@ from runner import timing
 # Triton decides when it is imported whether its kernels are interpreted; tests of the interpreter's
 # arithmetic share this process with whatever imported it first. Sandboxes have their own environment.
 os.environ["TRITON_INTERPRET"] = "1"
+
+# A shell that starts the tests in the background has them ignore what a terminal sends, and so would
+# whatever they start: tests that interrupt a program would wait in vain.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 # Tensors in tests are small, and there is a worker for each processor. What is timed sets its own.
 torch.set_num_threads(1)
