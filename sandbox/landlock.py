@@ -11,13 +11,12 @@ import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from sandbox import landlock_kernel, layout
 from sandbox.arenas import Arena
 from sandbox.folder import JobFolder
 from sandbox.identity import NOBODY, Identity, nobody_exists
-from sandbox.landlock_meter import FolderMeter, descendants
+from sandbox.landlock_meter import DiskMeter, FolderMeter, descendants
 from sandbox.launched import LocalRunning, SignalledRunning
 from sandbox.layout import Step
 from sandbox.local import PACKAGES, LocalSandbox
@@ -61,7 +60,9 @@ class LandlockSandbox:
         except OSError as error:
             raise SandboxUnavailable(f"no folder for a job could be made: {error}") from error
         try:
-            running = _LandlockProcess(folder, abi, who).start(folder.moved(job))
+            # A job may be over, and its folder gone, as soon as it was started.
+            disk = DiskMeter(folder.home, job.limits.tmp, _longest_file(job.limits))
+            running = _LandlockProcess(folder, abi, who, disk).start(folder.moved(job))
         except BaseException as error:
             folder.remove()
             if isinstance(error, SandboxUnavailable) and "Permission denied" in str(error):
@@ -95,13 +96,14 @@ class _LandlockProcess(LocalSandbox):
     in_memory = ()
     own_processes = False
 
-    def __init__(self, folder: JobFolder, abi: int, who: Identity) -> None:
+    def __init__(self, folder: JobFolder, abi: int, who: Identity, disk: DiskMeter) -> None:
         self.home = str(folder.home)
         self.folder = str(folder.path)
         self.confine_signals = abi >= landlock_kernel.SCOPES_SINCE
         self._folder = folder
         self._abi = abi
         self._who = who
+        self._disk = disk
 
     def _identity(self) -> Identity:
         return self._who
@@ -137,7 +139,7 @@ class _LandlockProcess(LocalSandbox):
         arenas: dict[str, Arena],
         limits: Limits,
     ) -> LocalRunning:
-        return _LandlockRunning(launcher, channels, arenas, limits, self._folder.home)
+        return _LandlockRunning(launcher, channels, arenas, limits, self._disk)
 
 
 class _LandlockRunning(SignalledRunning):
@@ -147,14 +149,13 @@ class _LandlockRunning(SignalledRunning):
         channels: Channels,
         arenas: dict[str, Arena],
         limits: Limits,
-        home: Path,
+        disk: DiskMeter,
     ) -> None:
         super().__init__(launcher, channels, arenas, limits)
-        self._home = home
+        self._disk = disk
 
     def _meter(self, pids: Callable[[], list[int]] | None, writable: tuple[str, ...]) -> Meter:  # noqa: ARG002 - the interface's
-        limits = (self._limits.tmp, _longest_file(self._limits))
-        return FolderMeter(self._root, self._processes, self._home, limits)
+        return FolderMeter(self._root, self._processes, self._disk)
 
     def _processes(self) -> list[int]:
         try:

@@ -49,16 +49,13 @@ def _children(pid: int) -> list[int]:
 
 
 class FolderMeter:
-    """Measures the processes that `pids` names, and what they hold of the disk in `folder`."""
+    """Measures the processes that `pids` names, and what they hold of the disk."""
 
-    def __init__(
-        self, root: int, pids: Callable[[], list[int]], folder: Path, limits: tuple[int, int]
-    ) -> None:
-        """`root` is a descriptor of the root folder; `limits` are the most bytes that the folder and
-        that one file may take."""
+    def __init__(self, root: int, pids: Callable[[], list[int]], disk: DiskMeter) -> None:
+        """`root` is a descriptor of the root folder."""
         self._processes = ProcMeter(root, pids, ())
         self._pids = pids
-        self._disk = DiskMeter(folder, *limits)
+        self._disk = disk
         self._used = 0
         self._next_look = 0.0
 
@@ -77,7 +74,8 @@ class DiskMeter:
     or mapped."""
 
     def __init__(self, folder: Path, limit: int, longest_file: int) -> None:
-        """It stops counting above `limit` bytes."""
+        """It stops counting above `limit` bytes; `longest_file` is what one file may take. The folder
+        must still be there."""
         self._folder = folder
         self._limit = limit
         self._longest_file = longest_file

@@ -29,6 +29,8 @@ class LocalRunning(PipedRunning):
         limits: Limits,
     ) -> None:
         """Take over everything given; `wait_until_started` comes next."""
+        # Looking whether the launcher ended must not be what lets its number be given to another.
+        self._ended = os.pidfd_open(launcher.pid)
         super().__init__(channels, arenas, limits)
         self._launcher = launcher
 
@@ -41,7 +43,7 @@ class LocalRunning(PipedRunning):
         return [process.pid for process in found]
 
     def _is_running(self) -> bool:
-        return self._launcher.poll() is None
+        return not ready(self._ended, select.POLLIN, 0.0)
 
     def _end(self) -> None:
         try:
@@ -51,16 +53,12 @@ class LocalRunning(PipedRunning):
 
     def _wait_for_the_end(self) -> None:
         # Its descriptor tells at once; subprocess would sleep and look, up to 50 ms at a time.
-        descriptor = os.pidfd_open(self._launcher.pid)
-        try:
-            if not ready(descriptor, select.POLLIN, time.monotonic() + _KILL):
-                self._launcher.kill()  # its death signals take the sandbox with it
-        finally:
-            os.close(descriptor)
+        if not ready(self._ended, select.POLLIN, time.monotonic() + _KILL):
+            self._launcher.kill()  # its death signals take the sandbox with it
         self._launcher.wait()
 
     def _let_go(self) -> None:
-        """The launcher is gone already."""
+        os.close(self._ended)
 
 
 class NamespacedRunning(ObeyedRunning, LocalRunning):
@@ -88,4 +86,5 @@ class SignalledRunning(LocalRunning):
         self._freezer.thaw()
 
     def _let_go(self) -> None:
+        super()._let_go()
         self._freezer.close()

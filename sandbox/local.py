@@ -140,10 +140,11 @@ class LocalSandbox(ABC):
                 start_new_session=True,
                 pass_fds=[*opened, *(arena.descriptor for arena in arenas.values())],
             )
+            running = self._running(launcher, channels, arenas, job.limits)
             ours.pop_all()
         for arena in arenas.values():
             arena.close_descriptor()
-        return self._running(launcher, channels, arenas, job.limits)
+        return running
 
     def _running(
         self,

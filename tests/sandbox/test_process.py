@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from sandbox import watchdog
+from sandbox.process import PipedRunning
 from sandbox.spec import DeadlinePassed, Ending, JobEnded, Running, Sandbox, SandboxUnavailable
 from tests.sandbox.support import SMALL, python_job, run
 
@@ -50,6 +52,35 @@ def test_a_job_that_does_not_answer_is_noticed_at_the_deadline(sandbox: Sandbox)
             running.read(1, soon(0.2))
         with pytest.raises(DeadlinePassed):
             running.write(b"x" * 1_000_000, soon(0.2))
+
+
+def test_a_job_may_be_over_before_anybody_looks_at_it(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+):
+    """On a busy machine its judge may get no turn until then."""
+    report, looked_late = PipedRunning._report, []
+
+    def late(running: PipedRunning, deadline: float) -> str:
+        message = report(running, deadline)
+        if message == "started":
+            while running._is_running() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            looked_late.append(not running._is_running())
+        return message
+
+    monkeypatch.setattr(PipedRunning, "_report", late)
+    outcome = run(sandbox, python_job("print('done')"))
+    assert looked_late == [True]
+    assert (outcome.output, outcome.ending.exit_code) == ("done\n", 0)
+
+
+def test_a_job_that_has_long_been_over_ends_as_any_other(sandbox: Sandbox):
+    """The watchdog has seen it, and watches no more."""
+    with sandbox.start(python_job("raise SystemExit(3)")) as running:
+        with pytest.raises(JobEnded):
+            running.read(1, soon())
+        time.sleep(10 * watchdog.PERIOD)
+        assert running.kill().exit_code == 3
 
 
 def test_a_job_that_closed_its_streams_is_noticed_at_once(sandbox: Sandbox):
