@@ -60,7 +60,7 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     assert complaints == []
 
 
-# The machine got or lost a network interface, as other tests' containers have it do: no page can help it.
+# The machine got or lost a network interface, as other tests' containers have it do.
 _NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
 
 
