@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay until the end: no search for garbage need look at them again.
-    Every test of a sandbox makes two, and took half as long again."""
+    Every test of a sandbox makes two, which took longer than many of these tests."""
     gc.collect()
     gc.freeze()
 

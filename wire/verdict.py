@@ -113,8 +113,8 @@ class CaseReport:
 
 # A machine is calm while its arithmetic, and the meeting of its threads, takes no longer than this,
 # measured against its best. On one machine readings fell into two heaps, around 1.1 and from 1.25 (of
-# meetings 1.4) on, with times half as long again. On another (benchmarks/results/calm.md) those of
-# arithmetic lie close together, where kernels hardly differ, and those of meetings around 1.05 and 1.6.
+# meetings 1.4) on, with times half as long again. On another (benchmarks/results/calm.md) most of
+# arithmetic lie from 1.1 to 1.3, and the median of a kernel moves by 5 % at most.
 CALM = 1.2
 
 
